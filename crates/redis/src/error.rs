@@ -110,7 +110,29 @@ pub enum StoreError {
     },
 }
 
+/// The errors of a server that no request can expect an answer from, as opposed to those of one request.
+const OF_SERVER: [&str; 9] = [
+    "BUSY",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
+    "MISCONF",
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+    "UNKILLABLE",
+];
+
 impl StoreError {
+    /// Returns whether other requests have to expect the same.
+    pub(crate) fn is_of_server(&self) -> bool {
+        match self {
+            StoreError::Server { code, .. } => OF_SERVER.contains(&&**code),
+            StoreError::Reply { .. } => false,
+            _ => true,
+        }
+    }
+
     /// Returns whether the request may have taken its permits in spite of the failure.
     #[must_use]
     pub fn may_have_taken(&self) -> bool {

@@ -1,52 +1,63 @@
-//! Limiters that answer also while their server does not.
+//! Servers that are asked within a time limit, and left alone for a while when they fail.
 
 mod breaker;
-mod fallback;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use sluicegate::{Denied, Grant};
-
-use crate::error::{StoreError, TryAcquireError};
-use crate::limiter::RedisLimiter;
-use crate::request::Verb;
+use crate::error::StoreError;
 #[cfg(feature = "async")]
 use crate::run_script::RunScript;
-use crate::run_script::RunScriptBlocking;
+use crate::run_script::{Run, RunScriptBlocking};
 
 use self::breaker::Breaker;
-pub use self::fallback::{Fallback, share_of};
+pub use self::breaker::BreakerState;
 
-/// A limiter on a server, with an answer for the time in which the server gives none.
+/// A client whose requests have a time limit, with a circuit breaker in front of it.
 ///
-/// A request fails if the server cannot be reached, answers with an error, or does not answer within the time
-/// limit. Then the [`Fallback`] answers. After such a failure the server is left alone for a pause, so that callers do
-/// not wait for it one after the other; then one request asks it again, and if that is answered, so do all.
+/// It runs scripts as the client does, so every limiter of this crate can be on one. One guard, whose clones share
+/// their state, serves all limiters on the same server: what one of them finds out about the server, the others
+/// need not find out again.
 ///
-/// # Accuracy
+/// A request that is not answered within the time limit fails. So does one that the client cannot send, and one
+/// that the server answers with an error. After such a failure the breaker is open: for a pause, requests fail at
+/// once with [`StoreError::Skipped`], so that callers do not wait for the server one after the other. Then
+/// one request asks it again; each answer lets two more pass, and after 32 answers all do, so a server that comes
+/// back is not met by everybody at once. Errors that concern one request only, such as a key of another type, do
+/// not open the breaker.
 ///
-/// A request that failed may have taken its permits, and its fallback may take them a second time: so fewer
-/// are granted than might be. No request is sent twice.
-///
-/// | fallback | admitted by all machines together, in a span of `t` in which the server fails, beside what it admits itself |
-/// |---|---|
-/// | [`Fallback::Closed`] | nothing |
-/// | [`Fallback::Open`] | everything |
-/// | [`Fallback::Local`] | what the local limiters of all machines admit: burst + what `t` earns, for shares by [`share_of`] |
-///
-/// A server that lost its data when it failed begins from full: once more the limit, for each such loss.
+/// [`RedisLimiter::with_fallback`](crate::RedisLimiter::with_fallback) gives limiters an answer for the
+/// requests that fail.
 ///
 /// # Cancel safety
 ///
-/// If a future is dropped, the permits may have been taken, or may yet be. If it was the one that asked again
+/// If a future is dropped, the script may have been run, or may yet be. If it was the one that asked again
 /// after a pause, the next one asks after another pause.
+///
+/// # Examples
+///
+/// ```no_run
+/// # #[cfg(feature = "async")]
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use sluicegate::quota;
+/// use sluicegate_redis::{Async, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter};
+///
+/// let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection_manager().await?;
+/// let server = Guarded::new(Async::new(connection)).with_time_limit(Duration::from_millis(50));
+/// let limit = RedisLimit::token_bucket(quota!(100 / second))?;
+/// let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, server.clone())
+///     .with_fallback(Fallback::Open);
+/// limiter.try_acquire("user:42", 1).await?;
+/// println!("{:?}, {:?}", server.state(), server.counts());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub struct GuardedLimiter<R> {
-    limiter: RedisLimiter<R>,
-    fallback: Fallback,
+pub struct Guarded<R> {
+    runner: R,
     #[cfg(feature = "async")]
     time_limit: Duration,
     shared: Arc<Shared>,
@@ -59,17 +70,12 @@ struct Shared {
     answered: AtomicU64,
     failed: AtomicU64,
     skipped: AtomicU64,
+    opened: AtomicU64,
 }
 
-impl Shared {
-    fn new(pause: Duration) -> Shared {
-        let [answered, failed, skipped] = [const { AtomicU64::new(0) }; 3];
-        Shared { breaker: Breaker::new(pause), answered, failed, skipped }
-    }
-}
-
-/// Numbers of requests since a [`GuardedLimiter`] was made.
+/// Numbers of requests since a [`Guarded`] was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GuardCounts {
     /// Requests that the server answered, by grants and denials.
     pub answered: u64,
@@ -77,9 +83,18 @@ pub struct GuardCounts {
     pub failed: u64,
     /// Requests for which the server was not asked, because others had failed shortly before.
     pub skipped: u64,
+    /// Times that the circuit breaker has opened.
+    pub opened: u64,
 }
 
-impl<R> GuardedLimiter<R> {
+impl Shared {
+    fn new(pause: Duration, failures: u32) -> Shared {
+        let [answered, failed, skipped, opened] = [const { AtomicU64::new(0) }; 4];
+        Shared { breaker: Breaker::new(pause, failures), answered, failed, skipped, opened }
+    }
+}
+
+impl<R> Guarded<R> {
     /// The time limit of a request by default.
     #[cfg(feature = "async")]
     pub const TIME_LIMIT: Duration = Duration::from_millis(250);
@@ -87,35 +102,48 @@ impl<R> GuardedLimiter<R> {
     /// The pause after a failure by default.
     pub const PAUSE: Duration = Duration::from_secs(1);
 
-    /// Creates a limiter that is answered for by `fallback`.
-    pub fn new(limiter: RedisLimiter<R>, fallback: Fallback) -> GuardedLimiter<R> {
-        GuardedLimiter {
-            limiter,
-            fallback,
+    /// Creates a guard in front of `runner`, with the time limit and the pause by default.
+    pub fn new(runner: R) -> Guarded<R> {
+        Guarded {
+            runner,
             #[cfg(feature = "async")]
-            time_limit: GuardedLimiter::<R>::TIME_LIMIT,
-            shared: Arc::new(Shared::new(GuardedLimiter::<R>::PAUSE)),
+            time_limit: Guarded::<R>::TIME_LIMIT,
+            shared: Arc::new(Shared::new(Guarded::<R>::PAUSE, 1)),
         }
     }
 
-    /// Returns the limiter with another time limit for each request of a task. Requests of threads keep
+    /// Returns the guard with another time limit for each request of a task. Requests of threads keep
     /// those of their client.
     #[cfg(feature = "async")]
     #[must_use]
-    pub fn with_time_limit(self, time_limit: Duration) -> GuardedLimiter<R> {
-        GuardedLimiter { time_limit, ..self }
+    pub fn with_time_limit(self, time_limit: Duration) -> Guarded<R> {
+        Guarded { time_limit, ..self }
     }
 
-    /// Returns the limiter with another pause after a failure, and counts from 0. With a pause of zero, each
-    /// request asks the server.
+    /// Returns the guard with another pause after a failure, for requests from now on: it counts from 0, and
+    /// clones that were made before do not share its state. With a pause of zero, each request is sent.
     #[must_use]
-    pub fn with_pause(self, pause: Duration) -> GuardedLimiter<R> {
-        GuardedLimiter { shared: Arc::new(Shared::new(pause)), ..self }
+    pub fn with_pause(self, pause: Duration) -> Guarded<R> {
+        let failures = self.shared.breaker.failures();
+        Guarded { shared: Arc::new(Shared::new(pause, failures)), ..self }
     }
 
-    /// Returns the limiter without its fallback.
-    pub fn limiter(&self) -> &RedisLimiter<R> {
-        &self.limiter
+    /// Returns the guard with a breaker that opens after so many failures in a row, at least 1, which is also
+    /// the default. As [`with_pause`](Guarded::with_pause), it counts from 0.
+    #[must_use]
+    pub fn with_failures(self, failures: u32) -> Guarded<R> {
+        let pause = self.shared.breaker.pause();
+        Guarded { shared: Arc::new(Shared::new(pause, failures)), ..self }
+    }
+
+    /// Returns the client without its guard.
+    pub fn runner(&self) -> &R {
+        &self.runner
+    }
+
+    /// Returns the state of the circuit breaker.
+    pub fn state(&self) -> BreakerState {
+        self.shared.breaker.state()
     }
 
     /// Returns the numbers of requests so far, of all clones together.
@@ -124,124 +152,53 @@ impl<R> GuardedLimiter<R> {
             answered: self.shared.answered.load(Relaxed),
             failed: self.shared.failed.load(Relaxed),
             skipped: self.shared.skipped.load(Relaxed),
+            opened: self.shared.opened.load(Relaxed),
         }
     }
 
-    /// Returns the answer of the fallback if the server is to be left alone.
-    fn skip(&self, key: &str, verb: Verb, permits: u64) -> Option<Result<Grant, TryAcquireError>> {
+    /// Fails if the server is to be left alone.
+    fn begin(&self) -> Result<(), StoreError> {
         if self.shared.breaker.may_ask(Instant::now()) {
-            return None;
+            return Ok(());
         }
         self.shared.skipped.fetch_add(1, Relaxed);
-        let limit = self.limiter.limit().limit();
-        Some(self.fallback.answer(key, verb, permits, limit, StoreError::Skipped))
+        Err(StoreError::Skipped)
     }
 
-    /// Returns `answer`, or that of the fallback if it is a failure.
-    fn settle(
-        &self,
-        answer: Result<Grant, TryAcquireError>,
-        key: &str,
-        verb: Verb,
-        permits: u64,
-    ) -> Result<Grant, TryAcquireError> {
-        match answer {
-            Err(TryAcquireError::Store(error)) => {
-                self.shared.failed.fetch_add(1, Relaxed);
-                self.shared.breaker.failed(Instant::now());
-                let limit = self.limiter.limit().limit();
-                self.fallback.answer(key, verb, permits, limit, error)
-            }
-            // The server was not asked.
-            Err(TryAcquireError::Key(_) | TryAcquireError::Denied(Denied::TooLarge { .. })) => {
-                answer
-            }
-            Ok(_) | Err(TryAcquireError::Denied(_)) => {
+    /// Notes what became of a request.
+    fn end(&self, answer: Result<Vec<i64>, StoreError>) -> Result<Vec<i64>, StoreError> {
+        match &answer {
+            Ok(_) => {
                 self.shared.answered.fetch_add(1, Relaxed);
                 self.shared.breaker.answered();
-                answer
+            }
+            Err(error) => {
+                self.shared.failed.fetch_add(1, Relaxed);
+                if !error.is_of_server() {
+                    self.shared.breaker.answered();
+                } else if self.shared.breaker.failed(Instant::now()) {
+                    self.shared.opened.fetch_add(1, Relaxed);
+                }
             }
         }
+        answer
     }
 }
 
 #[cfg(feature = "async")]
-impl<R: RunScript> GuardedLimiter<R> {
-    /// Takes all of `permits` for the key, or none; from the fallback if the server does not answer.
-    ///
-    /// Returns within the time limit. Must be called within a runtime of tokio that has a timer.
-    ///
-    /// # Errors
-    ///
-    /// [`TryAcquireError::Denied`] by the server or by the fallback, [`TryAcquireError::Key`] if the key is too long,
-    /// and [`TryAcquireError::Store`] if the server does not answer and the fallback is [`Fallback::Closed`].
-    pub async fn try_acquire(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::Take, permits).await
-    }
-
-    /// Takes as many of `permits` as are available for the key, at least one; from the fallback if the server
-    /// does not answer.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](GuardedLimiter::try_acquire).
-    pub async fn try_acquire_up_to(
-        &self,
-        key: &str,
-        permits: u64,
-    ) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::UpTo, permits).await
-    }
-
-    /// Returns the answer that [`try_acquire`](GuardedLimiter::try_acquire) would give. Takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](GuardedLimiter::try_acquire).
-    pub async fn peek(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::Peek, permits).await
-    }
-
-    async fn ask(&self, key: &str, verb: Verb, permits: u64) -> Result<Grant, TryAcquireError> {
-        if let Some(answer) = self.skip(key, verb, permits) {
-            return answer;
-        }
-        let asked = self.limiter.ask(key, verb, permits);
-        let answer = tokio::time::timeout(self.time_limit, asked)
-            .await
-            .unwrap_or_else(|_| Err(StoreError::TimedOut.into()));
-        self.settle(answer, key, verb, permits)
+impl<R: RunScript> RunScript for Guarded<R> {
+    /// Runs a script, and returns within the time limit. Must be called within a runtime of tokio that has a
+    /// timer.
+    async fn run(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        self.begin()?;
+        let answer = tokio::time::timeout(self.time_limit, self.runner.run(run)).await;
+        self.end(answer.unwrap_or(Err(StoreError::TimedOut)))
     }
 }
 
-impl<R: RunScriptBlocking> GuardedLimiter<R> {
-    /// Does the same as [`try_acquire`](GuardedLimiter::try_acquire), for callers on threads. Blocks until the
-    /// server answers, or until a time-out of the client.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](GuardedLimiter::try_acquire).
-    pub fn try_acquire_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask_blocking(key, Verb::Take, permits)
-    }
-
-    /// Does the same as [`try_acquire_up_to`](GuardedLimiter::try_acquire_up_to), for callers on threads.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](GuardedLimiter::try_acquire).
-    pub fn try_acquire_up_to_blocking(
-        &self,
-        key: &str,
-        permits: u64,
-    ) -> Result<Grant, TryAcquireError> {
-        self.ask_blocking(key, Verb::UpTo, permits)
-    }
-
-    fn ask_blocking(&self, key: &str, verb: Verb, permits: u64) -> Result<Grant, TryAcquireError> {
-        if let Some(answer) = self.skip(key, verb, permits) {
-            return answer;
-        }
-        self.settle(self.limiter.ask_blocking(key, verb, permits), key, verb, permits)
+impl<R: RunScriptBlocking> RunScriptBlocking for Guarded<R> {
+    fn run_blocking(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        self.begin()?;
+        self.end(self.runner.run_blocking(run))
     }
 }

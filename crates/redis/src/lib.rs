@@ -28,26 +28,32 @@
 //! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
 //! | `cluster`, `sentinel`, `tls` | the connections of the crate `redis` to clusters, by sentinels, and by TLS |
 
+mod decision;
 mod error;
 mod estimate;
+mod fallback;
 mod guarded;
 mod key_space;
 mod lease;
 mod limit;
 mod limiter;
 mod request;
+mod reservation;
 mod run_script;
 mod script;
 #[cfg(test)]
 mod tests;
 
+pub use crate::decision::{Decision, Verb};
 pub use crate::error::{KeyError, LimitError, StoreError, TryAcquireError};
-pub use crate::estimate::RedisEstimate;
-pub use crate::guarded::{Fallback, GuardCounts, GuardedLimiter, share_of};
+pub use crate::estimate::{RedisEstimate, RedisSettled};
+pub use crate::fallback::{Fallback, share_of};
+pub use crate::guarded::{BreakerState, GuardCounts, Guarded};
 pub use crate::key_space::KeySpace;
 pub use crate::lease::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};
 pub use crate::limit::RedisLimit;
 pub use crate::limiter::RedisLimiter;
+pub use crate::reservation::RedisReservation;
 #[cfg(feature = "async")]
 pub use crate::run_script::Async;
 #[cfg(feature = "pool")]

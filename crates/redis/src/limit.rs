@@ -72,6 +72,17 @@ pub(crate) trait Terms: fmt::Debug + Send + Sync {
     /// Returns the time until `permits`, at most the limit, are left if no others are taken.
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration>;
 
+    /// Returns the deepest debt, in permits.
+    fn max_debt(&self) -> u64 {
+        0
+    }
+
+    /// Returns the time until the limiter's own balance is at least `balance`, which is negative for a debt: without
+    /// permits that were given back, which may be lost by then.
+    fn balance_after(&self, reply: &Reply, balance: i64) -> Option<Duration> {
+        self.retry_after(reply, u64::try_from(balance).ok()?)
+    }
+
     /// Returns the arguments with which the grant of `reply` can be given back; `None` if it cannot.
     fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
         let _ = reply;
@@ -90,8 +101,8 @@ impl RedisLimit {
     /// * [`LimitError::Period`] if the rate in lowest terms, in permits a microsecond, has a denominator of 2^51
     ///   or more. (71 years in microseconds, or 26 days if they are no whole microseconds and the permits
     ///   are odd.)
-    /// * [`LimitError::Fraction`] and [`LimitError::TooLong`] if an interval is not whole microseconds, or takes
-    ///   more than 2^52 of them, 142 years, to fill the bucket.
+    /// * [`LimitError::Fraction`] and [`LimitError::TooLong`] if an interval is not whole microseconds, or it takes
+    ///   more than 2^52 of them, 142 years, to fill a bucket that is as deep in debt as it may be.
     pub fn token_bucket(quota: impl Into<Quota>) -> Result<RedisLimit, LimitError> {
         let quota = quota.into();
         match quota.refill() {
@@ -105,8 +116,8 @@ impl RedisLimit {
     /// # Errors
     ///
     /// * [`LimitError::Config`] as for [`Gcra::with_clock`](sluicegate::Gcra::with_clock).
-    /// * [`LimitError::TooLong`] if interval and tolerance together are more than 2^52 times the largest part of a
-    ///   microsecond that divides both: 142 years for whole microseconds, and 52 days for whole nanoseconds.
+    /// * [`LimitError::TooLong`] if interval and tolerance together are more than 2^51 times the largest part of a
+    ///   microsecond that divides both: 71 years for whole microseconds, and 26 days for whole nanoseconds.
     pub fn gcra(interval: Duration, tolerance: Duration) -> Result<RedisLimit, LimitError> {
         Ok(Cells::new(interval, tolerance)?.into())
     }

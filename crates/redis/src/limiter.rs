@@ -1,11 +1,13 @@
 //! Limiters whose keys are on a server.
 
-use sluicegate::Grant;
+use sluicegate::{Denied, Grant};
 
+use crate::decision::{Decision, Verb};
 use crate::error::{StoreError, TryAcquireError};
+use crate::fallback::Fallback;
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
-use crate::request::{KeyedLimit, Request, Verb};
+use crate::request::{KeyedLimit, Request};
 use crate::run_script::{Run, RunScript, RunScriptBlocking};
 use crate::script::RESET;
 
@@ -14,19 +16,30 @@ use crate::script::RESET;
 /// Each call is one round trip, in which the server decides and writes at once. With a [`RunScript`], calls are
 /// futures; with a [`RunScriptBlocking`], they are the methods whose names end in `_blocking`.
 ///
+/// While the server gives no answer, the [`Fallback`] does. On a [`Guarded`](crate::Guarded) client no call takes
+/// longer than its time limit.
+///
 /// A clone is as cheap as one of its runner.
 #[derive(Clone, Debug)]
 pub struct RedisLimiter<R> {
     keyed: KeyedLimit,
     runner: R,
+    fallback: Fallback,
 }
 
 impl<R> RedisLimiter<R> {
-    /// Creates a limiter of `limit` for each of the `keys`. Sends nothing.
+    /// Creates a limiter of `limit` for each of the `keys`, with [`Fallback::Closed`]. Sends nothing.
     ///
     /// Limiters of the same limit and the same space of keys are the same, on whatever machines they are.
     pub fn new(limit: RedisLimit, keys: KeySpace, runner: R) -> RedisLimiter<R> {
-        RedisLimiter { keyed: KeyedLimit { limit, keys }, runner }
+        let (keyed, fallback) = (KeyedLimit { limit, keys }, Fallback::Closed);
+        RedisLimiter { keyed, runner, fallback }
+    }
+
+    /// Returns the limiter with another answer for the time in which the server gives none.
+    #[must_use]
+    pub fn with_fallback(self, fallback: Fallback) -> RedisLimiter<R> {
+        RedisLimiter { fallback, ..self }
     }
 
     /// Returns the limit.
@@ -34,13 +47,28 @@ impl<R> RedisLimiter<R> {
         &self.keyed.limit
     }
 
+    /// Returns the client that runs the scripts.
+    pub fn runner(&self) -> &R {
+        &self.runner
+    }
+
     pub(crate) fn keyed(&self) -> &KeyedLimit {
         &self.keyed
     }
 
-    /// Returns the client that runs the scripts.
-    pub fn runner(&self) -> &R {
-        &self.runner
+    /// Returns the decision: the server's answer, or that of the fallback if there is none.
+    pub(crate) fn decision(
+        &self,
+        (verb, key, permits): (Verb, &str, u64),
+        answer: Result<Result<Grant, Denied>, StoreError>,
+    ) -> Result<Decision, TryAcquireError> {
+        match answer {
+            Ok(answer) => Ok(Decision::of_server(answer)),
+            Err(failure) => match self.fallback.answer(verb, key, permits, self.limit().limit()) {
+                Some(answer) => Ok(Decision::of_fallback(answer, failure)),
+                None => Err(failure.into()),
+            },
+        }
     }
 }
 
@@ -50,16 +78,16 @@ impl<R: RunScript> RedisLimiter<R> {
     ///
     /// # Errors
     ///
-    /// * [`TryAcquireError::Denied`] as for a limiter of the engine. More permits than the limit are denied
-    ///   without a round trip.
+    /// * [`TryAcquireError::Denied`] as for a limiter of the engine, by the server or by the fallback. More permits
+    ///   than the limit are denied without a round trip.
     /// * [`TryAcquireError::Key`] if the key is too long.
-    /// * [`TryAcquireError::Store`] if the server does not answer.
+    /// * [`TryAcquireError::Store`] if the server does not answer and the fallback is [`Fallback::Closed`].
     ///
     /// # Cancel safety
     ///
     /// If the future is dropped, the permits may have been taken, or may yet be.
     pub async fn try_acquire(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::Take, permits).await
+        self.decide(Verb::Take, key, permits).await?.result()
     }
 
     /// Takes as many of `permits` as are available for the key, at least one.
@@ -76,7 +104,7 @@ impl<R: RunScript> RedisLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::UpTo, permits).await
+        self.decide(Verb::UpTo, key, permits).await?.result()
     }
 
     /// Returns the answer that [`try_acquire`](RedisLimiter::try_acquire) would give. Takes nothing.
@@ -85,10 +113,31 @@ impl<R: RunScript> RedisLimiter<R> {
     ///
     /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
     pub async fn peek(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask(key, Verb::Peek, permits).await
+        self.decide(Verb::Peek, key, permits).await?.result()
     }
 
-    /// Makes the limiter of the key full, by forgetting it.
+    /// Does what `verb` says, and tells whether the server has answered or the fallback.
+    ///
+    /// # Errors
+    ///
+    /// [`TryAcquireError::Key`] and [`TryAcquireError::Store`] as for [`try_acquire`](RedisLimiter::try_acquire).
+    /// More permits than the limit are [`TryAcquireError::Denied`]; other denials are a decision.
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
+    pub async fn decide(
+        &self,
+        verb: Verb,
+        key: &str,
+        permits: u64,
+    ) -> Result<Decision, TryAcquireError> {
+        let request = self.keyed.request(key, verb, permits)?;
+        let answer = self.send(&request).await.and_then(|reply| request.answer(&reply));
+        self.decision((verb, key, permits), answer)
+    }
+
+    /// Makes the limiter of the key full, by forgetting it. The fallback stays as it is.
     ///
     /// # Errors
     ///
@@ -98,16 +147,6 @@ impl<R: RunScript> RedisLimiter<R> {
         let run = Run { script: &RESET, keys: &[&name], arguments: &[] };
         self.runner.run(run).await?;
         Ok(())
-    }
-
-    pub(crate) async fn ask(
-        &self,
-        key: &str,
-        verb: Verb,
-        permits: u64,
-    ) -> Result<Grant, TryAcquireError> {
-        let request = self.keyed.request(key, verb, permits)?;
-        request.answer(&self.send(&request).await?)
     }
 
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Vec<i64>, StoreError> {
@@ -125,7 +164,7 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
     ///
     /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
     pub fn try_acquire_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask_blocking(key, Verb::Take, permits)
+        self.decide_blocking(Verb::Take, key, permits)?.result()
     }
 
     /// Does the same as [`try_acquire_up_to`](RedisLimiter::try_acquire_up_to). Blocks until the server
@@ -139,7 +178,7 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
-        self.ask_blocking(key, Verb::UpTo, permits)
+        self.decide_blocking(Verb::UpTo, key, permits)?.result()
     }
 
     /// Does the same as [`peek`](RedisLimiter::peek). Blocks until the server answers.
@@ -148,7 +187,23 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
     ///
     /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
     pub fn peek_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.ask_blocking(key, Verb::Peek, permits)
+        self.decide_blocking(Verb::Peek, key, permits)?.result()
+    }
+
+    /// Does the same as [`decide`](RedisLimiter::decide). Blocks until the server answers.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`decide`](RedisLimiter::decide).
+    pub fn decide_blocking(
+        &self,
+        verb: Verb,
+        key: &str,
+        permits: u64,
+    ) -> Result<Decision, TryAcquireError> {
+        let request = self.keyed.request(key, verb, permits)?;
+        let answer = self.send_blocking(&request).and_then(|reply| request.answer(&reply));
+        self.decision((verb, key, permits), answer)
     }
 
     /// Does the same as [`reset`](RedisLimiter::reset). Blocks until the server answers.
@@ -161,16 +216,6 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
         let run = Run { script: &RESET, keys: &[&name], arguments: &[] };
         self.runner.run_blocking(run)?;
         Ok(())
-    }
-
-    pub(crate) fn ask_blocking(
-        &self,
-        key: &str,
-        verb: Verb,
-        permits: u64,
-    ) -> Result<Grant, TryAcquireError> {
-        let request = self.keyed.request(key, verb, permits)?;
-        request.answer(&self.send_blocking(&request)?)
     }
 
     pub(crate) fn send_blocking(&self, request: &Request<'_>) -> Result<Vec<i64>, StoreError> {

@@ -1,23 +1,18 @@
 //! Requests to a limiter, from the key and the permits to the script's arguments, and its answers back.
 
+use std::time::Duration;
+
 use sluicegate::{Denied, Grant};
 
+use crate::decision::Verb;
 use crate::error::{KeyError, StoreError, TryAcquireError};
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
 use crate::limit::reply::Reply;
 use crate::script::Script;
 
-/// The ways to ask for permits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
-    /// Takes all permits or none.
-    Take,
-    /// Takes at least one.
-    UpTo,
-    /// Takes nothing.
-    Peek,
-}
+/// Most permits that one request charges beyond what there is.
+const MAX_CHARGE: u64 = 1 << 47;
 
 /// A limit, and the names of its keys.
 #[derive(Clone, Debug)]
@@ -36,11 +31,13 @@ pub(crate) struct Request<'a> {
     permits: u64,
     /// Permits without which the request is denied.
     needed: u64,
+    /// The longest wait for permits that are reserved.
+    longest: Duration,
     permits_text: String,
     /// The time that a test sets, or empty.
     time: String,
-    /// The description of a grant that is given back.
-    charged: Vec<String>,
+    /// The arguments of a verb behind those of the limit.
+    more: Vec<String>,
 }
 
 impl KeyedLimit {
@@ -70,10 +67,36 @@ impl KeyedLimit {
         Ok(Request { needed, ..Request::new(&self.limit, name, verb, permits) })
     }
 
+    /// Prepares to take permits for an instant that is at most `longest` away, in whole microseconds.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`request`](KeyedLimit::request).
+    pub(crate) fn reserve(
+        &self,
+        key: &str,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Request<'_>, TryAcquireError> {
+        let request = self.request(key, Verb::Take, permits)?;
+        if permits == 0 {
+            return Ok(request);
+        }
+        let micros = longest.as_micros().min(1 << 52) as u64;
+        let longest = Duration::from_micros(micros);
+        Ok(Request { verb: "reserve", longest, more: vec![micros.to_string()], ..request })
+    }
+
+    /// Prepares to take permits of the key of that name, whether or not there are any.
+    pub(crate) fn charge(&self, name: &str, permits: u64) -> Request<'_> {
+        let permits = permits.min(MAX_CHARGE);
+        Request::new(&self.limit, name.to_owned(), "charge", permits)
+    }
+
     /// Prepares to give permits back, of a grant to the key of that name that `charged` describes.
     pub(crate) fn give_back(&self, name: &str, permits: u64, charged: &[i64]) -> Request<'_> {
-        let charged = charged.iter().map(ToString::to_string).collect();
-        Request { charged, ..Request::new(&self.limit, name.to_owned(), "give_back", permits) }
+        let more = charged.iter().map(ToString::to_string).collect();
+        Request { more, ..Request::new(&self.limit, name.to_owned(), "give_back", permits) }
     }
 
     /// Returns the name of `key` on the server.
@@ -90,9 +113,10 @@ impl<'a> Request<'a> {
             verb,
             permits,
             needed: permits,
+            longest: Duration::ZERO,
             permits_text: permits.to_string(),
             time: String::new(),
-            charged: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -111,16 +135,26 @@ impl<'a> Request<'a> {
         &self.name
     }
 
+    /// Returns the arguments that only this limit has.
+    pub(crate) fn own_arguments(&self) -> impl Iterator<Item = &str> {
+        self.limit.arguments().iter().chain(&self.more).map(String::as_str)
+    }
+
     pub(crate) fn arguments(&self) -> Vec<&str> {
         let of_all = [self.verb, &self.permits_text, &self.time];
-        let own = self.limit.arguments().iter().chain(&self.charged);
-        of_all.into_iter().chain(own.map(String::as_str)).collect()
+        of_all.into_iter().chain(self.own_arguments()).collect()
     }
 
     /// Reads the answer.
-    pub(crate) fn answer(&self, reply: &[i64]) -> Result<Grant, TryAcquireError> {
-        let answer = self.limit.read(reply, self.needed);
-        Ok(answer.ok_or_else(|| self.not_an_answer(reply))??)
+    pub(crate) fn answer(&self, reply: &[i64]) -> Result<Result<Grant, Denied>, StoreError> {
+        let answer = self.limit.read(reply, self.needed, self.longest);
+        answer.ok_or_else(|| self.not_an_answer(reply))
+    }
+
+    /// Reads the wait until the permits of a grant may be used.
+    pub(crate) fn ready_after(&self, reply: &[i64]) -> Result<Duration, StoreError> {
+        let wait = Reply::new(reply).and_then(|reply| self.limit.ready_after(&reply));
+        wait.ok_or_else(|| self.not_an_answer(reply))
     }
 
     /// Reads the description of the grant of an answer; nothing if it cannot be given back.
@@ -128,10 +162,10 @@ impl<'a> Request<'a> {
         self.limit.terms().charged(&Reply::new(reply)?)
     }
 
-    /// Reads the number of permits that were given back.
-    pub(crate) fn given_back(&self, reply: &[i64]) -> Result<u64, StoreError> {
-        let given = reply.first().and_then(|&given| u64::try_from(given).ok());
-        given.filter(|&given| given <= self.permits).ok_or_else(|| self.not_an_answer(reply))
+    /// Reads the number of permits that were given back, or charged.
+    pub(crate) fn moved(&self, reply: &[i64]) -> Result<u64, StoreError> {
+        let moved = reply.first().and_then(|&moved| u64::try_from(moved).ok());
+        moved.filter(|&moved| moved <= self.permits).ok_or_else(|| self.not_an_answer(reply))
     }
 
     fn not_an_answer(&self, reply: &[i64]) -> StoreError {

@@ -3,6 +3,7 @@
 //! | module | checks |
 //! |---|---|
 //! | `clock` | a server whose clock is set back |
+//! | `debts` | reservations, cancellations and debts, at random |
 //! | `faults` | a server that ends, or that answers with errors |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
@@ -12,6 +13,7 @@
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
 mod clock;
+mod debts;
 mod faults;
 mod give_back;
 mod oracle;

@@ -14,8 +14,9 @@ use crate::script;
 ///
 /// State: the time, and the units by which the theoretical arrival time of the next cell is ahead of it.
 ///
-/// Its script keeps all numbers below 2^53: the units ahead are at most the capacity, which is at most 2^52, and
-/// those of less than `fill` microseconds at most 1,000 more than that.
+/// Its script keeps all numbers below 2^53: the units ahead are at most the capacity, which is at most 2^51, and the
+/// debt, which is no more. Those of less than `fill` microseconds are at most 1,000 more than that, and those of a
+/// request at most the capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
     /// A divisor of 1,000.
@@ -35,11 +36,11 @@ impl Cells {
             (interval.as_nanos() as u64, tolerance.as_nanos() as u64);
         let unit_nanos = gcd(gcd(interval_nanos, tolerance_nanos), 1_000);
         let capacity = (interval_nanos + tolerance_nanos) / unit_nanos;
-        if capacity > MOST {
+        if capacity > MOST / 2 {
             return Err(LimitError::TooLong {
                 what: "interval and tolerance together",
                 value: interval + tolerance,
-                most: Duration::from_nanos(MOST * unit_nanos),
+                most: Duration::from_nanos(MOST / 2 * unit_nanos),
             });
         }
         Ok(Cells { unit_nanos, interval: interval_nanos / unit_nanos, capacity })
@@ -50,10 +51,15 @@ impl Cells {
         1_000 / self.unit_nanos
     }
 
+    /// Units of the deepest debt: those of as many cells as may pass at once.
+    fn debt(&self) -> u64 {
+        self.capacity / self.interval * self.interval
+    }
+
     /// Returns the wait until no more than `most` units are ahead.
-    fn wait(&self, reply: &Reply, most: u64) -> Option<Duration> {
+    fn wait(&self, reply: &Reply, most: i128) -> Option<Duration> {
         let &[at, ahead] = reply.state else { return None };
-        let units = i128::from(ahead) - i128::from(most);
+        let units = i128::from(ahead) - most;
         if units <= 0 {
             return Some(Duration::ZERO);
         }
@@ -84,15 +90,27 @@ impl Terms for Cells {
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {
-        let cost = permits.checked_mul(self.interval)?;
-        self.wait(reply, self.capacity.checked_sub(cost)?)
+        self.balance_after(reply, i64::try_from(permits).ok()?)
+    }
+
+    fn max_debt(&self) -> u64 {
+        self.capacity / self.interval
+    }
+
+    fn balance_after(&self, reply: &Reply, balance: i64) -> Option<Duration> {
+        let cost = i128::from(balance) * i128::from(self.interval);
+        self.wait(reply, i128::from(self.capacity) - cost)
+    }
+
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        Some(reply.state.to_vec())
     }
 }
 
 impl From<Cells> for RedisLimit {
     fn from(cells: Cells) -> RedisLimit {
-        let fill = cells.capacity.div_ceil(cells.speed());
-        let numbers = [cells.capacity, cells.interval, cells.speed(), fill];
+        let fill = (cells.capacity + cells.debt()).div_ceil(cells.speed());
+        let numbers = [cells.capacity, cells.interval, cells.speed(), fill, cells.debt()];
         RedisLimit {
             script: &script::GCRA,
             kind: format!("gcra{}", cells.unit_nanos),

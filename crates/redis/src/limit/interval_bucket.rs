@@ -28,7 +28,8 @@ impl IntervalBucket {
         let period = quota.rate().period();
         let interval = micros("interval", period)?;
         let bucket = IntervalBucket { quota, interval };
-        let intervals = quota.burst().div_ceil(quota.rate().permits()) + 1;
+        let most_missing = quota.burst() + quota.max_debt();
+        let intervals = most_missing.div_ceil(quota.rate().permits()) + 1;
         if u128::from(intervals) * u128::from(interval) > u128::from(MOST) {
             let most = Duration::from_micros(MOST / intervals);
             return Err(LimitError::TooLong { what: "interval", value: period, most });
@@ -36,7 +37,7 @@ impl IntervalBucket {
         Ok(bucket)
     }
 
-    fn wait(&self, reply: &Reply, wanted: u64) -> Option<Duration> {
+    fn wait(&self, reply: &Reply, wanted: i64) -> Option<Duration> {
         let &[at, tokens] = reply.state else { return None };
         let missing = u64::try_from(i128::from(wanted) - i128::from(tokens)).unwrap_or(0);
         if missing == 0 {
@@ -63,18 +64,31 @@ impl Terms for IntervalBucket {
         Some(Standing {
             limit: self.limit(),
             used: u64::try_from(used).ok()?,
-            reset_after: self.wait(reply, self.limit())?,
+            reset_after: self.wait(reply, i64::try_from(self.limit()).ok()?)?,
         })
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {
-        self.wait(reply, permits)
+        self.wait(reply, i64::try_from(permits).ok()?)
+    }
+
+    fn max_debt(&self) -> u64 {
+        self.quota.max_debt()
+    }
+
+    fn balance_after(&self, reply: &Reply, balance: i64) -> Option<Duration> {
+        self.wait(reply, balance)
+    }
+
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        Some(reply.state.to_vec())
     }
 }
 
 impl From<IntervalBucket> for RedisLimit {
     fn from(bucket: IntervalBucket) -> RedisLimit {
-        let numbers = [bucket.quota.burst(), bucket.quota.rate().permits(), bucket.interval];
+        let quota = bucket.quota;
+        let numbers = [quota.burst(), quota.rate().permits(), bucket.interval, quota.max_debt()];
         RedisLimit {
             script: &script::INTERVAL_BUCKET,
             kind: "ib".to_owned(),

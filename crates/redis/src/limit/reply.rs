@@ -31,9 +31,14 @@ impl<'a> Reply<'a> {
 }
 
 impl RedisLimit {
-    /// Reads the answer to a request for `permits`, of which `needed` would have been enough; `None` if it is
-    /// none of the limit's script.
-    pub(crate) fn read(&self, numbers: &[i64], needed: u64) -> Option<Result<Grant, Denied>> {
+    /// Reads the answer to a request of which `needed` permits would have been enough, at an instant that is at most
+    /// `longest` away; `None` if it is none of the limit's script.
+    pub(crate) fn read(
+        &self,
+        numbers: &[i64],
+        needed: u64,
+        longest: Duration,
+    ) -> Option<Result<Grant, Denied>> {
         let reply = Reply::new(numbers)?;
         let standing = self.terms().standing(&reply)?;
         if let Ok(granted) = u64::try_from(reply.granted) {
@@ -42,7 +47,27 @@ impl RedisLimit {
         if needed == 0 {
             return Some(Ok(standing.grant(0)));
         }
-        let retry_after = self.terms().retry_after(&reply, needed)?;
+        let mut retry_after = self.terms().retry_after(&reply, needed)?;
+        if longest > Duration::ZERO {
+            retry_after = retry_after.min(self.reserve_after(&reply, needed, longest)?);
+        }
         Some(Err(standing.denial(needed, retry_after)))
+    }
+
+    /// Returns the time until `permits` can be taken in advance, `longest` before they are earned.
+    fn reserve_after(&self, reply: &Reply, permits: u64, longest: Duration) -> Option<Duration> {
+        let (terms, permits) = (self.terms(), i64::try_from(permits).ok()?);
+        let least = permits.checked_sub(i64::try_from(terms.max_debt()).ok()?)?;
+        let early = terms.balance_after(reply, permits)?.saturating_sub(longest);
+        Some(terms.balance_after(reply, least)?.max(early))
+    }
+
+    /// Returns the time until the permits of a grant may be used: until the limiter is out of debt.
+    pub(crate) fn ready_after(&self, reply: &Reply) -> Option<Duration> {
+        let standing = self.terms().standing(reply)?;
+        if standing.used <= standing.limit {
+            return Some(Duration::ZERO);
+        }
+        self.terms().balance_after(reply, 0)
     }
 }

@@ -82,6 +82,14 @@ impl Terms for SmoothBucket {
         self.wait(reply, earned)
     }
 
+    fn max_debt(&self) -> u64 {
+        self.quota.max_debt()
+    }
+
+    fn balance_after(&self, reply: &Reply, balance: i64) -> Option<Duration> {
+        self.wait(reply, balance.checked_sub(Left::of(reply)?.tokens)?)
+    }
+
     fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
         let &[at, _, part, age, ..] = reply.state else { return None };
         Some(vec![at, age, part])
@@ -135,8 +143,8 @@ impl Left<'_> {
 impl From<SmoothBucket> for RedisLimit {
     fn from(bucket: SmoothBucket) -> RedisLimit {
         let base = base_for(bucket.period).unwrap_or(2);
-        let numbers =
-            [bucket.quota.burst(), bucket.gain, bucket.period, base, bucket.fill_micros()];
+        let (burst, debt) = (bucket.quota.burst(), bucket.quota.max_debt());
+        let numbers = [burst, bucket.gain, bucket.period, base, bucket.fill_micros(), debt];
         RedisLimit {
             script: &script::TOKEN_BUCKET,
             kind: "tb".to_owned(),

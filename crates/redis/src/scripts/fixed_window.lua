@@ -25,7 +25,7 @@ if verb == 'give_back' then
   end
   return { given, now, start, count }
 end
-local granted = decide(limit - count)
+local granted = decide(limit - count, MOST_COUNT - count)
 if granted then
   count = count + granted
   if verb ~= 'peek' then save(start + length, start, count) end

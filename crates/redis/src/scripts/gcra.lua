@@ -4,11 +4,20 @@
 -- cell is ahead of it.
 --
 -- Arguments: most units ahead, tolerance and interval together; units of an interval; units of a microsecond;
--- microseconds after which nothing is ahead
+-- microseconds after which nothing is ahead; units of the deepest debt; and for give_back the state that the grant left
 
-local capacity, interval, speed, fill = argument(1), argument(2), argument(3), argument(4)
+local capacity, interval, speed, fill, debt = argument(1), argument(2), argument(3), argument(4), argument(5)
 
 local at, ahead = unpack(load())
+if verb == 'give_back' then
+  -- Exact, because nothing has happened since.
+  local given = at == argument(6) and ahead == argument(7) and math.min(permits, (divide(ahead, interval))) or 0
+  if given > 0 then
+    ahead = ahead - given * interval
+    save(at + divide_up(ahead, speed), at, ahead)
+  end
+  return { given, now, at or now, ahead or 0 }
+end
 if at then
   local elapsed
   at, elapsed = since(at)
@@ -17,7 +26,12 @@ else
   at, ahead = now, 0
 end
 
-local granted = decide((divide(math.max(0, capacity - ahead), interval)))
+local room = divide(math.max(0, capacity - ahead), interval)
+local granted = decide(room, (divide(math.max(0, capacity + debt - ahead), interval)))
+if verb == 'reserve' and not granted then
+  local beyond = ahead + permits * interval - capacity
+  if beyond <= debt and at + divide_up(beyond, speed) <= now + argument(6) then granted = permits end
+end
 if granted then
   ahead = ahead + granted * interval
   if verb ~= 'peek' then

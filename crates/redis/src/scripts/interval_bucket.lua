@@ -4,11 +4,26 @@
 -- the tokens. A bucket that was full for a whole interval is forgotten: its intervals begin with the next
 -- request.
 --
--- Arguments: capacity; tokens of one interval; microseconds of an interval
+-- Arguments: capacity; tokens of one interval; microseconds of an interval; tokens of the deepest debt; and for
+-- give_back the state that the grant left
 
-local capacity, gain, interval = argument(1), argument(2), argument(3)
+local capacity, gain, interval, debt = argument(1), argument(2), argument(3), argument(4)
 
 local at, tokens = unpack(load())
+
+local function store()
+  save(at + (divide_up(capacity - tokens, gain) + 1) * interval, at, tokens)
+end
+
+if verb == 'give_back' then
+  -- Exact, because nothing has happened since.
+  local given = at == argument(5) and tokens == argument(6) and math.min(permits, capacity - tokens) or 0
+  if given > 0 then
+    tokens = tokens + given
+    store()
+  end
+  return { given, now, at or now, tokens or capacity }
+end
 if at then
   local from, elapsed = since(at)
   -- Earlier only if the clock was set back.
@@ -26,11 +41,13 @@ if not at then
   at, tokens = now, capacity
 end
 
-local granted = decide(tokens)
+local granted = decide(tokens, tokens + debt)
+if verb == 'reserve' and not granted then
+  local missing = permits - tokens
+  if missing <= debt and at + divide_up(missing, gain) * interval <= now + argument(5) then granted = permits end
+end
 if granted then
   tokens = tokens - granted
-  if verb ~= 'peek' then
-    save(at + (divide_up(capacity - tokens, gain) + 1) * interval, at, tokens)
-  end
+  if verb ~= 'peek' then store() end
 end
 return { granted or -1, now, at, tokens }

@@ -1,12 +1,21 @@
 -- The part that all scripts begin with.
 --
 -- KEYS[1]  key of the limiter
--- ARGV[1]  verb: take, up_to or peek, and for some scripts give_back
--- ARGV[2]  permits, from 1 to the limit
+-- ARGV[1]  verb
+-- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
 -- ARGV[3]  time in microseconds since 1970; empty for that of the server
--- ARGV[4]  first of the script's own arguments
+-- ARGV[4]  first of the script's own arguments, behind which are those of the verb
 --
--- Each script replies with integers: the permits granted, or -1 for a denial; the time; and its own state.
+-- Verbs:
+--   take       takes all permits or none
+--   up_to      takes at least one
+--   peek       takes nothing
+--   reserve    takes all for an instant at which they are earned, if that is at most so many microseconds away
+--   charge     takes as many as a debt, or a count, has room for
+--   give_back  gives permits of a grant back, which its reply has described
+--
+-- Each script replies with integers: the permits granted, charged or given back, or -1 for a denial; the time; and its
+-- own state.
 --
 -- A number of Lua is a double, exact for integers up to 2^53. Every sum and product here stays below that,
 -- by the bounds that the program checks when a limit is made. `%.0f` writes all digits, where `tostring`
@@ -14,11 +23,16 @@
 
 local MICROS_OF_SKEW = 1000000
 
-local verb, permits = ARGV[1], tonumber(ARGV[2])
+-- The largest count of a window, below which sums of two are exact.
+local MOST_COUNT = 2 ^ 47
+
+local key, verb, permits = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local is_test = ARGV[3] ~= ''
+-- Index before that of the script's own first argument.
+local before_own = 3
 
 local function argument(index)
-  return tonumber(ARGV[3 + index])
+  return tonumber(ARGV[before_own + index])
 end
 
 local now
@@ -70,17 +84,20 @@ local function since(at)
   return now, now - at
 end
 
--- Permits that have to be left for a grant.
-local needed = verb == 'up_to' and 1 or permits
+-- Returns the permits that have to be left for a grant.
+local function needed()
+  return verb == 'up_to' and 1 or permits
+end
 
--- Returns the permits to grant if `room` are left, or nil.
-local function decide(room)
-  if needed <= room then return math.min(permits, room) end
+-- Returns the permits to grant if `room` are left, or nil. Those of a charge may be as many as `most`.
+local function decide(room, most)
+  if verb == 'charge' then return math.max(0, math.min(permits, most)) end
+  if needed() <= room then return math.min(permits, room) end
 end
 
 -- Returns the numbers of the stored state; none if there is no state.
 local function load()
-  local stored = redis.call('GET', KEYS[1])
+  local stored = redis.call('GET', key)
   local numbers = {}
   for number in string.gmatch(stored or '', '%S+') do numbers[#numbers + 1] = tonumber(number) end
   return numbers
@@ -97,8 +114,8 @@ local function save(micros, ...)
   for index, number in ipairs(numbers) do numbers[index] = string.format('%.0f', number) end
   local state = table.concat(numbers, ' ')
   if is_test then
-    redis.call('SET', KEYS[1], state)
+    redis.call('SET', key, state)
   else
-    redis.call('SET', KEYS[1], state, 'PXAT', expiry(micros))
+    redis.call('SET', key, state, 'PXAT', expiry(micros))
   end
 end

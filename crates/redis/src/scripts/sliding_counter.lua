@@ -38,7 +38,7 @@ end
 local covered = math.min((window + 1) * length - now, length)
 local weight, rest = multiply_and_divide(covered, previous, length, base)
 if rest > 0 then weight = weight + 1 end
-local granted = decide(limit - current - weight)
+local granted = decide(limit - current - weight, MOST_COUNT - current)
 if granted then
   current = current + granted
   if verb ~= 'peek' then save_counts() end

@@ -9,7 +9,7 @@ local limit, length = argument(1), argument(2)
 -- Returns the cumulative count, the permits and the time of the grant at `index`, or nothing.
 local function grant(index)
   local text = string.format('%.0f', index)
-  local entry = redis.call('ZRANGE', KEYS[1], text, text, 'WITHSCORES')
+  local entry = redis.call('ZRANGE', key, text, text, 'WITHSCORES')
   if #entry == 0 then return end
   local count, size = string.match(entry[1], '^(%d+):(%d+)$')
   return tonumber(count), tonumber(size), tonumber(entry[2])
@@ -18,10 +18,10 @@ end
 local total, _, at = grant(-1)
 if total and at > now + MICROS_OF_SKEW then
   -- The clock was set back: what was granted counts from now on, with the same distances.
-  local entries = redis.call('ZRANGE', KEYS[1], '0', '-1', 'WITHSCORES')
+  local entries = redis.call('ZRANGE', key, '0', '-1', 'WITHSCORES')
   for index = 1, #entries, 2 do
     local moved = tonumber(entries[index + 1]) - (at - now)
-    redis.call('ZADD', KEYS[1], string.format('%.0f', moved), entries[index])
+    redis.call('ZADD', key, string.format('%.0f', moved), entries[index])
   end
   at = now
 end
@@ -31,22 +31,22 @@ at = math.max(now, at or now)
 -- The grants that are a window old or older have gone.
 local gone, entries, used = 0, 0, 0
 if total then
-  entries = redis.call('ZCARD', KEYS[1])
-  gone = redis.call('ZCOUNT', KEYS[1], '-inf', string.format('%.0f', at - length))
+  entries = redis.call('ZCARD', key)
+  gone = redis.call('ZCOUNT', key, '-inf', string.format('%.0f', at - length))
   local first, size = grant(gone)
   if first then used = total - first + size end
 end
 
-local granted = decide(limit - used)
+local granted = decide(limit - used, MOST_COUNT - used)
 if granted then
   used = used + granted
   if verb ~= 'peek' then
-    if gone > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], '0', string.format('%.0f', gone - 1)) end
+    if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', string.format('%.0f', gone - 1)) end
     -- An empty log counts from 0 again.
     local before = gone < entries and total or 0
     local member = string.format('%016.0f:%.0f', before + granted, granted)
-    redis.call('ZADD', KEYS[1], string.format('%.0f', at), member)
-    if not is_test then redis.call('PEXPIREAT', KEYS[1], expiry(at + length)) end
+    redis.call('ZADD', key, string.format('%.0f', at), member)
+    if not is_test then redis.call('PEXPIREAT', key, expiry(at + length)) end
   end
   return { granted, now, used, at + length - now, 0 }
 end
@@ -54,7 +54,7 @@ end
 local low, high = gone, entries - 1
 while low < high do
   local middle = divide(low + high, 2)
-  if total - grant(middle) <= limit - needed then high = middle else low = middle + 1 end
+  if total - grant(middle) <= limit - needed() then high = middle else low = middle + 1 end
 end
 local _, _, enough = grant(low)
 local _, _, latest = grant(-1)

@@ -9,7 +9,7 @@
 
 local limit, length, slots, most_ahead = argument(1), argument(2), argument(3), argument(4)
 
-local head = redis.call('HMGET', KEYS[1], 'slot', 'used', 'shift')
+local head = redis.call('HMGET', key, 'slot', 'used', 'shift')
 local shift = tonumber(head[3] or '0')
 local slot, used = divide(now, length) + shift, tonumber(head[2] or '0')
 local latest = tonumber(head[1] or '') or slot
@@ -26,7 +26,7 @@ end
 -- Returns the permits of these slots.
 local function counts(first, last)
   if last < first then return {} end
-  local result = redis.call('HMGET', KEYS[1], unpack(names(first, last)))
+  local result = redis.call('HMGET', key, unpack(names(first, last)))
   for index, count in ipairs(result) do result[index] = tonumber(count or '0') end
   return result
 end
@@ -41,15 +41,15 @@ for _, count in ipairs(counts(first, last_gone)) do used = used - count end
 
 local function store(change)
   if last_gone == latest then
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', key)
   elseif last_gone >= first then
-    redis.call('HDEL', KEYS[1], unpack(names(first, last_gone)))
+    redis.call('HDEL', key, unpack(names(first, last_gone)))
   end
   local name = string.format('%.0f', math.fmod(change.slot, slots))
-  redis.call('HINCRBY', KEYS[1], name, string.format('%.0f', change.permits))
-  redis.call('HSET', KEYS[1], 'slot', string.format('%.0f', slot), 'used', string.format('%.0f', used), 'shift',
+  redis.call('HINCRBY', key, name, string.format('%.0f', change.permits))
+  redis.call('HSET', key, 'slot', string.format('%.0f', slot), 'used', string.format('%.0f', used), 'shift',
     string.format('%.0f', shift))
-  if not is_test then redis.call('PEXPIREAT', KEYS[1], expiry(now + until_gone(slot))) end
+  if not is_test then redis.call('PEXPIREAT', key, expiry(now + until_gone(slot))) end
 end
 
 if verb == 'give_back' then
@@ -63,7 +63,7 @@ if verb == 'give_back' then
   end
   return { given, now, used, 0, 0, slot }
 end
-local granted = decide(limit - used)
+local granted = decide(limit - used, MOST_COUNT - used)
 if granted then
   used = used + granted
   if verb ~= 'peek' then store({ slot = slot, permits = granted }) end
@@ -74,7 +74,7 @@ local left, retry_after, reset_after = used, 0, 0
 for index, count in ipairs(counts(math.max(first, last_gone + 1), latest)) do
   if count > 0 then
     reset_after = until_gone(math.max(first, last_gone + 1) + index - 1)
-    if left > limit - needed then retry_after = reset_after end
+    if left > limit - needed() then retry_after = reset_after end
     left = left - count
   end
 end

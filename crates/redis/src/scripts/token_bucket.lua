@@ -10,16 +10,17 @@
 -- dies one token earlier, and so on. What is given back keeps its age, so it never lets a span of time admit more
 -- than capacity and what it earns.
 --
--- Arguments: capacity; gain; period; base of the long division; microseconds after which any bucket is full; and
--- for give_back the time of the grant, its age and the part then, as its answer told them
+-- Arguments: capacity; gain; period; base of the long division; microseconds after which any bucket is full; tokens of the
+-- deepest debt; and for give_back the time of the grant, its age and the part then, as its answer told them
 
 local MAX_LOTS = 4
 
-local capacity, gain, period, base, fill = argument(1), argument(2), argument(3), argument(4), argument(5)
+local capacity, gain, period, base, fill, debt =
+  argument(1), argument(2), argument(3), argument(4), argument(5), argument(6)
 
 -- Returns the tokens earned in `micros` after a time with `part` of one, and the part then.
 local function earn(micros, part)
-  if micros >= fill then return capacity, 0 end
+  if micros >= fill then return capacity + debt, 0 end
   local earned, rest = multiply_and_divide(micros, gain, period, base)
   if part + rest >= period then return earned + 1, part + rest - period end
   return earned, part + rest
@@ -112,9 +113,9 @@ local function answer(granted, age)
 end
 
 if verb == 'give_back' then
-  local elapsed, given = at - argument(6), 0
+  local elapsed, given = at - argument(7), 0
   if elapsed >= 0 and elapsed < fill then
-    local age = argument(7) - earn(elapsed, argument(8))
+    local age = argument(8) - earn(elapsed, argument(9))
     given = math.max(0, math.min(permits, age - dying, capacity - tokens - in_lots - dying))
     if given > 0 then
       if age == capacity - tokens then
@@ -128,9 +129,17 @@ if verb == 'give_back' then
   end
   return answer(given, 0)
 end
-local granted, age = decide(tokens + in_lots), 0
-if granted then
+local room = tokens + in_lots
+local granted, age = decide(room, room + debt), 0
+if verb == 'reserve' and not granted then
+  -- Of what will be earned: by then, what was given back may be lost.
+  local waited = math.max(0, now + argument(7) - at)
+  if permits - tokens <= debt and permits <= tokens + earn(waited, part) then
+    granted, tokens = permits, tokens - permits
+    age = capacity - tokens
+  end
+elseif granted and granted > 0 then
   age = take(granted)
-  if verb ~= 'peek' then store() end
 end
+if granted and verb ~= 'peek' then store() end
 return answer(granted or -1, age)

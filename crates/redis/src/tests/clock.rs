@@ -3,7 +3,7 @@
 use super::scripts::{Step, run};
 use super::server::Server;
 use super::verbs::limits;
-use crate::request::Verb;
+use crate::decision::Verb;
 
 const START: u64 = 1_782_864_000_500_000;
 const SECOND: u64 = 1_000_000;

@@ -8,21 +8,29 @@ use sluicegate::{Keyed, quota};
 
 use super::server::Server;
 use crate::{
-    Async, Fallback, GuardCounts, GuardedLimiter, KeySpace, RedisLimit, RedisLimiter, StoreError,
-    TryAcquireError, share_of,
+    Async, BreakerState, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript,
+    StoreError, TryAcquireError, Verb, share_of,
 };
 
-type Managed = RedisLimiter<Async<redis::aio::ConnectionManager>>;
+type Managed = Async<redis::aio::ConnectionManager>;
 
-/// Returns a limiter of ten permits that come back after a day, on a connection that gives up soon.
-async fn limiter(server: &Server) -> Managed {
+/// Returns a client whose connection gives up soon.
+async fn client(server: &Server) -> Managed {
     let config = ConnectionManagerConfig::new()
         .set_number_of_retries(1)
         .set_response_timeout(Some(Duration::from_millis(500)))
         .set_connection_timeout(Some(Duration::from_millis(500)));
-    let manager = server.client().get_connection_manager_with_config(config).await.unwrap();
+    Async::new(server.client().get_connection_manager_with_config(config).await.unwrap())
+}
+
+/// Returns a limiter of ten permits that come back after a day.
+fn ten<R>(runner: R) -> RedisLimiter<R> {
     let limit = RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap();
-    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager))
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner)
+}
+
+async fn limiter(server: &Server) -> RedisLimiter<Managed> {
+    ten(client(server).await)
 }
 
 fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
@@ -33,7 +41,7 @@ fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
 }
 
 /// Asks until the server answers again.
-async fn first_answer(limiter: &Managed) -> sluicegate::Grant {
+async fn first_answer(limiter: &RedisLimiter<Managed>) -> sluicegate::Grant {
     for _ in 0..600 {
         if let Ok(grant) = limiter.try_acquire("ada", 1).await {
             return grant;
@@ -109,7 +117,7 @@ async fn a_key_of_another_program_is_an_error_that_says_so() {
 }
 
 /// Takes single permits until one is denied, or until there are too many of them.
-async fn take_all(limiter: &GuardedLimiter<Async<redis::aio::ConnectionManager>>) -> u64 {
+async fn take_all(limiter: &RedisLimiter<impl RunScript>) -> u64 {
     for taken in 0..100 {
         match limiter.try_acquire("ada", 1).await {
             Ok(grant) => assert_eq!(grant.permits(), 1),
@@ -125,8 +133,10 @@ async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
     let share = share_of(quota!(10 / 10 days), 3).unwrap();
     let machine = async |server: &Server| {
         let fallback = Fallback::Local(Arc::new(Keyed::<String>::new(share)));
-        let guarded = GuardedLimiter::new(limiter(server).await, fallback);
-        guarded.with_pause(Duration::from_millis(100)).with_time_limit(Duration::from_secs(5))
+        let guarded = Guarded::new(client(server).await)
+            .with_pause(Duration::from_millis(100))
+            .with_time_limit(Duration::from_secs(5));
+        ten(guarded).with_fallback(fallback)
     };
     let machines = [machine(&server).await, machine(&server).await, machine(&server).await];
     let mut taken = Vec::new();
@@ -163,14 +173,16 @@ async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
 async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
     let mut server = Server::start();
     let guarded = async |server: &Server, fallback| {
-        GuardedLimiter::new(limiter(server).await, fallback).with_pause(Duration::MAX)
+        let guarded = Guarded::new(client(server).await).with_pause(Duration::MAX);
+        ten(guarded).with_fallback(fallback)
     };
     let closed = guarded(&server, Fallback::Closed).await;
     let open = guarded(&server, Fallback::Open).await;
     server.kill();
     fault(closed.try_acquire("ada", 1).await);
     assert!(matches!(fault(closed.try_acquire("ada", 1).await), StoreError::Skipped));
-    assert_eq!(closed.counts(), GuardCounts { answered: 0, failed: 1, skipped: 1 });
+    let counts = closed.runner().counts();
+    assert_eq!((counts.answered, counts.failed, counts.skipped), (0, 1, 1));
     assert_eq!(take_all(&open).await, 100);
     assert_eq!(open.try_acquire_up_to("ada", 99).await.unwrap().permits(), 10);
     assert!(open.try_acquire("ada", 11).await.unwrap_err().denied().is_some());
@@ -179,13 +191,17 @@ async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
 #[tokio::test]
 async fn a_server_that_hangs_is_given_up_within_the_time_limit_and_then_left_alone() {
     let server = Server::start();
-    let guarded = GuardedLimiter::new(limiter(&server).await, Fallback::Open)
+    let guarded = Guarded::new(client(&server).await)
         .with_pause(Duration::MAX)
         .with_time_limit(Duration::from_millis(20));
+    let limiter = ten(guarded.clone()).with_fallback(Fallback::Open);
     let mut other = server.connection();
     redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
     for _ in 0..1_000 {
-        guarded.try_acquire("ada", 1).await.unwrap();
+        let decision = limiter.decide(Verb::Take, "ada", 1).await.unwrap();
+        assert!(decision.answer().is_ok() && decision.failure().is_some());
     }
-    assert_eq!(guarded.counts(), GuardCounts { answered: 0, failed: 1, skipped: 999 });
+    let counts = guarded.counts();
+    assert_eq!((counts.answered, counts.failed, counts.skipped), (0, 1, 999));
+    assert_eq!((guarded.state(), counts.opened), (BreakerState::Open, 1));
 }

@@ -12,10 +12,10 @@ use sluicegate::{Denied, Grant, Rate, quota, rate};
 
 use super::oracle::{Model, Rule, UnitsOfBucket, Windows};
 use super::server::Server;
-use crate::error::TryAcquireError;
+use crate::decision::Verb;
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
-use crate::request::{KeyedLimit, Request, Verb};
+use crate::request::{KeyedLimit, Request};
 
 const START: u64 = 1_782_864_000_000_000;
 
@@ -68,7 +68,7 @@ impl<M: Model> Key<M> {
 }
 
 /// Returns the answers to `requests`, sent at once.
-fn send(connection: &mut redis::Connection, requests: &[Request<'_>]) -> Vec<Vec<i64>> {
+pub(super) fn send(connection: &mut redis::Connection, requests: &[Request<'_>]) -> Vec<Vec<i64>> {
     let mut pipeline = Pipeline::with_capacity(requests.len());
     for request in requests {
         let command = pipeline.cmd("EVALSHA").arg(request.script().sha1()).arg(1);
@@ -78,11 +78,7 @@ fn send(connection: &mut redis::Connection, requests: &[Request<'_>]) -> Vec<Vec
 }
 
 fn granted(request: &Request<'_>, reply: &[i64]) -> Result<Grant, Denied> {
-    match request.answer(reply) {
-        Ok(grant) => Ok(grant),
-        Err(TryAcquireError::Denied(denied)) => Err(denied),
-        Err(error) => panic!("{error}"),
-    }
+    request.answer(reply).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs the steps, and checks answers and bound. Returns how many permits the model knew that the script did not, and
@@ -151,7 +147,7 @@ fn check<M: Model>(
                     (unknown, known) = (unknown + room - i128::from(left), known + room);
                 }
                 Next::GiveBack(grant, permits) => {
-                    let given = request.given_back(reply).unwrap();
+                    let given = request.moved(reply).unwrap();
                     let most = key.model.give_back(now, grant, permits);
                     assert!(!is_exact || given == most, "{limit:?}: {given} of {most} come back");
                     given_back += given;

@@ -16,8 +16,8 @@ use sluicegate::{Grant, Limiter, ManualClock};
 use super::oracle::Oracle;
 use super::scripts::{Answer, Step, run};
 use super::server::Server;
+use crate::decision::Verb;
 use crate::limit::RedisLimit;
-use crate::request::Verb;
 
 /// Steps of a test; each of its limits gets a part of them.
 const STEPS: usize = 100_000;

@@ -3,10 +3,10 @@
 use redis::Pipeline;
 use sluicegate::{Denied, Grant};
 
-use crate::error::TryAcquireError;
+use crate::decision::Verb;
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
-use crate::request::{KeyedLimit, Verb};
+use crate::request::KeyedLimit;
 
 /// Requests that are sent at once.
 const BATCH: usize = 1_000;
@@ -46,11 +46,8 @@ pub(super) fn run(
         }
         let replies: Vec<Vec<i64>> = pipeline.query(connection).unwrap();
         for (request, reply) in requests.iter().zip(replies) {
-            answers.push(match request.answer(&reply) {
-                Ok(grant) => Ok(grant),
-                Err(TryAcquireError::Denied(denied)) => Err(denied),
-                Err(error) => panic!("{limit:?}: {error}"),
-            });
+            let answer = request.answer(&reply);
+            answers.push(answer.unwrap_or_else(|error| panic!("{limit:?}: {error}")));
         }
     }
     answers

@@ -7,8 +7,8 @@ use rand::{Rng, SeedableRng};
 use sluicegate::{Gcra, Grant, ManualClock, Quota, Refill, TokenBucket, quota};
 
 use super::{Case, Engine, START, check_all};
+use crate::decision::Verb;
 use crate::limit::RedisLimit;
-use crate::request::Verb;
 use crate::tests::oracle::{Bucket, Intervals, Oracle};
 use crate::tests::scripts::{Step, run};
 use crate::tests::server::Server;

@@ -1,4 +1,4 @@
-//! Answers without the server.
+//! Answers for the time in which the server gives none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,25 @@ use std::time::Duration;
 
 use sluicegate::{ConfigError, Denied, Grant, KeyedLimiter, Quota, Rate, Standing};
 
-use crate::error::{StoreError, TryAcquireError};
-use crate::request::Verb;
+use crate::decision::Verb;
 
-/// The answers while the server gives none.
-#[derive(Clone)]
+/// The answers of a [`RedisLimiter`](crate::RedisLimiter) while its server gives none.
+///
+/// A request that failed may have taken its permits, and its fallback may take them a second time: so fewer
+/// are granted than might be. No request is sent twice.
+///
+/// | fallback | admitted by all machines together, in a span of `t` in which the server fails, beside what it admits itself |
+/// |---|---|
+/// | [`Fallback::Closed`] | nothing |
+/// | [`Fallback::Open`] | everything |
+/// | [`Fallback::Local`] | what the local limiters of all machines admit: burst + what `t` earns, for shares by [`share_of`] |
+///
+/// A server that lost its data when it failed begins from full: once more the limit, for each such loss.
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// The failure, as an error: nothing is granted.
+    /// The failure, as an error: nothing is granted. By default.
+    #[default]
     Closed,
     /// A grant of everything up to the limit.
     Open,
@@ -23,29 +34,28 @@ pub enum Fallback {
 }
 
 impl Fallback {
-    /// Returns the answer for a limiter that grants at most `limit`, which failed with `error`.
-    pub(super) fn answer(
+    /// Returns the answer of a limiter that grants at most `limit`; nothing if it is closed.
+    pub(crate) fn answer(
         &self,
-        key: &str,
         verb: Verb,
+        key: &str,
         permits: u64,
         limit: u64,
-        error: StoreError,
-    ) -> Result<Grant, TryAcquireError> {
+    ) -> Option<Result<Grant, Denied>> {
         match self {
-            Fallback::Closed => Err(error.into()),
+            Fallback::Closed => None,
             Fallback::Open => {
                 let granted = if verb == Verb::UpTo { permits.min(limit) } else { permits };
                 if granted > limit {
-                    return Err(Denied::TooLarge { limit, which: 0 }.into());
+                    return Some(Err(Denied::TooLarge { limit, which: 0 }));
                 }
                 let standing = Standing { limit, used: granted, reset_after: Duration::ZERO };
-                Ok(standing.grant(granted))
+                Some(Ok(standing.grant(granted)))
             }
-            Fallback::Local(limiter) => Ok(match verb {
-                Verb::Take => limiter.try_acquire(key, permits)?,
-                Verb::UpTo => limiter.try_acquire_up_to(key, permits)?,
-                Verb::Peek => limiter.peek(key, permits)?,
+            Fallback::Local(limiter) => Some(match verb {
+                Verb::Take => limiter.try_acquire(key, permits),
+                Verb::UpTo => limiter.try_acquire_up_to(key, permits),
+                Verb::Peek => limiter.peek(key, permits),
             }),
         }
     }
@@ -108,9 +118,7 @@ mod tests {
 
     #[test]
     fn an_open_fallback_grants_the_limit_and_no_more() {
-        let open = |verb, permits| {
-            Fallback::Open.answer("ada", verb, permits, 10, StoreError::TimedOut).ok()
-        };
+        let open = |verb, permits| Fallback::Open.answer(verb, "ada", permits, 10)?.ok();
         assert_eq!(open(Verb::Take, 10).unwrap().permits(), 10);
         assert!(open(Verb::Take, 11).is_none());
         assert_eq!(open(Verb::UpTo, 11).unwrap().permits(), 10);
