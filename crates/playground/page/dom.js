@@ -1,0 +1,32 @@
+// Elements of the page.
+
+/** Returns the element with an id. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Makes an element: `make('p', { class: 'note', onclick: … }, 'text', child)`. Names that begin with `on` are listeners. */
+export function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, '');
+    else if (value !== false && value !== undefined && value !== null) node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** Writes a text if it is another than before, so that a live region does not speak again. */
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Shows an error, or hides it if there is none. */
+export function complain(node, message) {
+  write(node, message ?? '');
+  node.hidden = !message;
+}
+
+/** Whether the reader asks for less movement. */
+export const calm = matchMedia('(prefers-reduced-motion: reduce)');

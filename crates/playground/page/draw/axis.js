@@ -1,0 +1,95 @@
+// The axis of time of a drawing, and what all drawings of limiters share.
+
+/** The share of the axis that is past; the rest is what is known of the future. */
+const PAST = 0.8;
+
+/** Room on the right for the gauge. */
+export const GAUGE = 84;
+
+/** Room below a chart for the requests that were made. */
+export const REQUESTS = 24;
+
+/** Drawings that are lower than this have their gauge's text beside it, in pixels. */
+const LOW = 90;
+
+/** Requests nearer than this are one dot, in pixels. */
+const NEAR = 5;
+
+/** An axis of `seconds` from `left` to `right`, with an instant on it. */
+export class Axis {
+  constructor(left, right, now, seconds) {
+    Object.assign(this, { left, right, now, seconds });
+    // A young clock has no past to leave room for.
+    this.from = Math.max(now - seconds * PAST, -0.02 * seconds);
+    this.to = this.from + seconds;
+    this.nowX = this.x(now);
+  }
+
+  x(at) {
+    return this.left + ((at - this.from) / this.seconds) * (this.right - this.left);
+  }
+
+  /** Returns an x that is not outside of the axis. */
+  within(at) {
+    return Math.min(this.right, Math.max(this.left, this.x(at)));
+  }
+}
+
+/** Draws the line of this instant. */
+export function drawNow(scene, axis, top, bottom) {
+  scene.line('now', axis.nowX, top, axis.nowX, bottom);
+  scene.text('note', axis.nowX + 4, bottom - 5, 'now');
+}
+
+/**
+ * Draws requests below a chart: dots that were granted, and under them crosses that were refused; the more at once, the
+ * larger.
+ */
+export function drawRequests(scene, axis, marks, bottom) {
+  let [granted, refused] = ['', ''];
+  for (const group of groups(marks, axis)) {
+    const r = Math.min(5, 1.6 + Math.sqrt(group.count) * 0.9);
+    if (group.granted) granted += `M${(group.x - r).toFixed(1)} ${bottom + 8}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+    else refused += `M${group.x.toFixed(1)} ${bottom + 18}m${-r} ${-r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+  }
+  scene.path('dot granted', granted);
+  scene.path('dot refused', refused);
+}
+
+function groups(marks, axis) {
+  const found = [];
+  const last = { true: null, false: null };
+  for (const { at, granted } of marks) {
+    const x = axis.x(at);
+    if (x < axis.left) continue;
+    const near = last[granted];
+    if (near && x - near.x < NEAR) near.count += 1;
+    else found.push((last[granted] = { x, granted, count: 1 }));
+  }
+  return found;
+}
+
+/** Draws a vessel with a level from `0` to `most`, and what it says: below, or beside it if the drawing is low. */
+export function drawGauge(scene, { right, top, bottom, level, most, kind, value, of }) {
+  const isLow = bottom - top < LOW;
+  const [width, left] = isLow ? [18, right - 76] : [46, right - 58];
+  const base = isLow ? bottom + REQUESTS - 8 : bottom - 6;
+  const height = base - top;
+  const share = most > 0 ? Math.min(1, Math.max(0, level / most)) : 0;
+  const filled = share * (height - 6);
+  scene.rect('vessel', left, top, width, height, 6);
+  scene.rect(`fill ${kind}`, left + 3, base - 3 - filled, width - 6, filled, Math.min(4, filled / 2));
+  if (!isLow && most <= 20) {
+    for (let permit = 1; permit < most; permit += 1) {
+      const y = base - 3 - (permit / most) * (height - 6);
+      scene.line('mark', left + 3, y, left + 9, y);
+    }
+  }
+  if (isLow) {
+    scene.text('value', left + width + 6, top + height / 2, value);
+    scene.text('note', left + width + 6, top + height / 2 + 14, of);
+  } else {
+    scene.text('value', left + width / 2, base + 16, value, 'middle');
+    scene.text('note', left + width / 2, base + 29, of, 'middle');
+  }
+}

@@ -1,0 +1,104 @@
+// The drawing of a side: its limiters, one row for each key, and the waiting line.
+
+import { Axis, GAUGE, REQUESTS } from './axis.js';
+import { bucketRows, drawBucket, drawQueue, levelAt } from './bucket.js';
+import { concurrencyRows, drawConcurrency, inUse } from './concurrency.js';
+import { LINE, drawLine } from './line.js';
+import { counted, drawLog, logRows } from './log.js';
+import { drawWindows, used, windowRows } from './windows.js';
+import { count, level } from '../words.js';
+
+/** The most keys that are drawn. */
+export const MOST_KEYS = 3;
+
+/** The height of a drawing, in pixels. */
+export const HEIGHT = 180;
+
+const DRAW = { bucket: drawBucket, interval_bucket: drawBucket, queue: drawQueue, windows: drawWindows, log: drawLog, concurrency: drawConcurrency };
+
+/**
+ * Draws a side. `side` has the last frame's `states`, the instant `at` of that frame and its `history`; `waits` says whether
+ * requests may wait.
+ */
+export function drawLimiter(scene, { width, side, now, seconds, waits }) {
+  scene.draw(width, HEIGHT, scene => {
+    const states = side.states.slice(0, MOST_KEYS);
+    const height = HEIGHT / Math.max(1, states.length);
+    states.forEach(({ key, state }, index) => {
+      const top = index * height;
+      const hasLine = waits || state.line.length > 0;
+      const bottom = top + height - (hasLine ? LINE : 0);
+      const name = key === null ? 0 : 26;
+      const axis = new Axis(name, width - GAUGE, now, seconds);
+      const marks = side.history.since(axis.from).filter(mark => key === null || mark.key === key);
+      const ofKey = entry => key === null || entry.key === key;
+      if (key !== null) {
+        scene.rect('badge', 0, top + 4, 18, 18, 5);
+        scene.text('badge-text', 9, top + 17, key.slice(0, 2), 'middle');
+      }
+      DRAW[state.kind]?.(scene, {
+        state,
+        at: side.at,
+        axis,
+        marks,
+        samples: side.history.levels.get(key) ?? [],
+        past: [...side.history.windows.values()].filter(ofKey),
+        held: [...side.history.held.values()].filter(ofKey),
+        box: { top: top + 2, bottom: bottom - REQUESTS, right: width },
+      });
+      if (hasLine) drawLine(scene, { line: state.line, now, left: name, right: width - GAUGE, y: bottom });
+    });
+    if (side.states.length > MOST_KEYS) scene.text('note', width - 2, 10, `and ${count(side.states.length - MOST_KEYS, 'more key')}`, 'end');
+  });
+}
+
+/** Returns the seconds that a drawing of these states should show, or nothing if any will do. */
+export function naturalSpan(states) {
+  let longest = 0;
+  for (const { state } of states) {
+    if (state.kind === 'windows') longest = Math.max(longest, ...state.windows.map(({ window }) => window));
+    if (state.kind === 'log') longest = Math.max(longest, state.window);
+  }
+  return longest || null;
+}
+
+/** Returns a sentence that says how the limiter stands. */
+export function describe({ key, state }, at, now) {
+  const whose = key === null ? '' : `key ${key}: `;
+  const waiting = state.line.length ? `, ${count(state.line.length, 'request')} in line` : '';
+  return whose + stands(state, at, now) + waiting;
+}
+
+function stands(state, at, now) {
+  switch (state.kind) {
+    case 'bucket':
+    case 'interval_bucket':
+      return `${level(levelAt(state, at, now))} of ${count(state.capacity, 'token')} left`;
+    case 'queue':
+      return `${level(state.queued)} of ${level(state.size)} places of the queue taken`;
+    case 'windows': {
+      const { used: counted, limit } = used(state.windows);
+      return `${level(counted)} of ${count(limit, 'permit')} used`;
+    }
+    case 'log':
+      return `${level(counted(state, now).reduce((sum, { cost }) => sum + cost, 0))} of ${count(state.limit, 'permit')} used`;
+    case 'concurrency':
+      return `${level(inUse(state))} of ${count(state.limit, 'permit')} in use`;
+    default:
+      return '';
+  }
+}
+
+/** Returns the table of a limiter, as pairs of a name and a value. */
+export function rows({ state }, at, now) {
+  switch (state.kind) {
+    case 'windows':
+      return windowRows(state);
+    case 'log':
+      return logRows(state, now);
+    case 'concurrency':
+      return concurrencyRows(state);
+    default:
+      return bucketRows(state, at, now);
+  }
+}

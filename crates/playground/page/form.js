@@ -1,0 +1,136 @@
+// The form of a side: its algorithm and parameters, built from the catalogue alone.
+
+import { complain, make } from './dom.js';
+import { number } from './words.js';
+import { sideOf } from './setup.js';
+
+const UNITS = { seconds: 's', second: 's' };
+
+/**
+ * The form of one side. `changed(side)` is called with each new side that may be sent; values that are none are told at
+ * their field.
+ */
+export class SideForm {
+  #index;
+  #catalogue;
+  #changed;
+  #side;
+  #fields = new Map();
+
+  constructor({ index, catalogue, side, changed }) {
+    this.#index = index;
+    this.#catalogue = catalogue;
+    this.#changed = changed;
+    this.#side = side;
+    this.algorithm = make('select', {
+      class: 'algorithm',
+      'aria-label': `Algorithm of limiter ${'AB'[index]}`,
+      onchange: () => this.#choose(this.algorithm.value),
+    }, ...catalogue.map(({ id, name }) => make('option', { value: id }, name)));
+    this.summary = make('p', { class: 'summary' });
+    this.parameters = make('form', { class: 'parameters', novalidate: true, onsubmit: event => event.preventDefault() });
+    this.#build();
+  }
+
+  get side() {
+    return this.#side;
+  }
+
+  get definition() {
+    return this.#catalogue.find(({ id }) => id === this.#side.algorithm);
+  }
+
+  /** Shows another side. */
+  show(side) {
+    const isOther = side.algorithm !== this.#side.algorithm;
+    this.#side = side;
+    if (isOther) this.#build();
+    else this.#fill();
+  }
+
+  /** Shows what the server says about the fields. Returns the messages that belong to no field of this form. */
+  complain(errors) {
+    for (const field of this.#fields.values()) this.#mark(field, null);
+    return errors.filter(({ parameter, message }) => {
+      const field = this.#fields.get(parameter);
+      if (field) this.#mark(field, message);
+      return !field;
+    });
+  }
+
+  #choose(id) {
+    this.#side = sideOf(this.#catalogue.find(algorithm => algorithm.id === id), this.#side);
+    this.#build();
+    this.#changed(this.#side);
+  }
+
+  #build() {
+    const { parameters, waits } = this.definition;
+    this.#fields.clear();
+    const fields = parameters.map(parameter => this.#field(parameter));
+    if (waits) fields.push(this.#field({ id: 'wait', label: 'Wait up to', unit: 'seconds', kind: 'duration', minimum: 0, help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.' }));
+    const perKey = make('input', { type: 'checkbox', title: 'Each key has a limiter of its own, instead of one for all keys.', id: `side-${this.#index}-per_key`, onchange: () => this.#edit({ per_key: perKey.checked }) });
+    this.#fields.set('per_key', { input: perKey, error: make('p', { class: 'error', hidden: true }) });
+    const check = make('label', { class: 'check' }, perKey, ' per key');
+    this.parameters.replaceChildren(...fields, make('div', { class: 'field switch' }, check, this.#fields.get('per_key').error));
+    this.#fill();
+  }
+
+  #field({ id, label, unit, kind, minimum, maximum, help }) {
+    const of = `side-${this.#index}-${id}`;
+    const input = make('input', {
+      id: of,
+      name: id,
+      type: 'number',
+      min: minimum,
+      max: maximum,
+      step: kind === 'integer' ? 1 : 'any',
+      placeholder: id === 'wait' ? 'no' : undefined,
+      title: help,
+      'aria-describedby': `${of}-error`,
+      oninput: () => this.#typed(id, input, { minimum, maximum }),
+    });
+    const error = make('p', { id: `${of}-error`, class: 'error', hidden: true });
+    this.#fields.set(id, { input, error });
+    const short = UNITS[unit] ?? '';
+    return make('div', { class: 'field' }, make('label', { for: of }, short ? `${label}, ${short}` : label), input, error);
+  }
+
+  #typed(id, input, { minimum, maximum }) {
+    const text = input.value.trim();
+    if (id === 'wait') {
+      const { wait, ...rest } = this.#side;
+      this.#side = rest;
+      this.#edit(text === '' && !input.validity.badInput ? {} : { wait: Number(text) });
+      return;
+    }
+    const value = Number(text);
+    if (text === '' || !Number.isFinite(value)) {
+      this.#mark(this.#fields.get(id), `Enter a number from ${number(minimum, 6)} to ${number(maximum, 6)}.`);
+      return;
+    }
+    this.#edit({ parameters: { ...this.#side.parameters, [id]: value } });
+  }
+
+  #edit(part) {
+    this.#side = { ...this.#side, ...part };
+    this.#changed(this.#side);
+  }
+
+  #fill() {
+    const { summary } = this.definition;
+    this.algorithm.value = this.#side.algorithm;
+    this.summary.textContent = summary;
+    for (const [id, { input }] of this.#fields) {
+      if (id === 'per_key') input.checked = this.#side.per_key;
+      else input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
+    }
+    this.complain([]);
+  }
+
+  #mark({ input, error }, message) {
+    complain(error, message);
+    if (message) input.setAttribute('aria-invalid', 'true');
+    else input.removeAttribute('aria-invalid');
+  }
+}

@@ -1,0 +1,254 @@
+// The set-up that is shown, and what happens when somebody changes it.
+
+import { byId, complain } from './dom.js';
+import { Clock } from './clock.js';
+import { Decisions, drawResponses } from './decisions.js';
+import { naturalSpan } from './draw/limiter.js';
+import { fromFragment, scenarioOf, toFragment } from './link.js';
+import { Requests } from './requests.js';
+import { Scenarios } from './scenarios.js';
+import { Session } from './session.js';
+import { companionOf, sideOf } from './setup.js';
+import { addButton, Side } from './side.js';
+import { Summary } from './summary.js';
+import { Time } from './time.js';
+import { Timeline } from './timeline.js';
+
+/** Changes of a form are sent when nobody has typed for so long, in milliseconds. */
+const TYPING = 300;
+
+/** The scenario that is played for somebody who comes without a set-up. */
+const FIRST = 'edge_burst';
+
+const MOST_SIDES = 2;
+
+export class Playground {
+  sides = [];
+  #catalogue;
+  #seed = 1;
+  #run = null;
+  #typing = 0;
+  #sent = 0;
+  #clock = new Clock();
+  #decisions = new Decisions();
+  #session = new Session();
+  #summary = new Summary();
+  #timeline = new Timeline();
+  #isDirty = true;
+
+  constructor(catalogue, scenarios) {
+    this.#catalogue = catalogue;
+    this.scenarios = new Scenarios(scenarios, scenario => this.play(scenario));
+    this.requests = new Requests({
+      send: request => this.#session.send(request),
+      streams: streams => this.#session.streams(streams).then(() => this.#remember(streams)),
+    });
+    this.time = new Time({ change: speed => this.#changeSpeed(speed), reset: () => this.reset() });
+    this.#session.addEventListener('frame', ({ detail }) => this.#hear(detail));
+    this.#session.addEventListener('connection', ({ detail }) => this.#showConnection(detail));
+    this.#session.addEventListener('renewed', () => this.#renewed());
+    addEventListener('hashchange', () => this.#open(location.hash, setup => this.#session.change(setup)));
+  }
+
+  /** The set-up as it is shown. */
+  get setup() {
+    return { sides: this.sides.map(({ form }) => form.side), speed: this.time.speed, seed: this.#seed };
+  }
+
+  /** Shows the set-up of the address, or else plays the first scenario. */
+  start() {
+    return this.#open(location.hash, async () => this.#session.start(() => ({ setup: this.setup, streams: this.requests.streams })));
+  }
+
+  /** Plays a scenario from its beginning. */
+  async play(scenario) {
+    this.#show(scenario.setup, scenario);
+    await this.#try(this.#session.play(scenario.id));
+    history.replaceState(null, '', `#scenario=${scenario.id}`);
+  }
+
+  async reset() {
+    this.scenarios.show(null);
+    await this.#try(this.#session.reset());
+    this.#clear();
+    this.#remember();
+  }
+
+  /** Draws everything as it is at this instant. */
+  draw() {
+    const now = this.#clock.now();
+    byId('clock').value = this.#clock.text(now);
+    const seconds = this.#spans();
+    this.sides.forEach((side, index) => side.draw(now, seconds.drawings[index]));
+    this.#timeline.draw(this.sides, now, seconds.timeline);
+  }
+
+  /** Writes what changes too often to be written with every picture: tables and texts. */
+  write() {
+    const now = this.#clock.now();
+    for (const side of this.sides) side.describe(now);
+    this.#summary.tell(this.sides);
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    this.#decisions.draw();
+    this.#timeline.describe(this.sides);
+    drawResponses(this.sides);
+  }
+
+  async #open(fragment, begin) {
+    const linked = fromFragment(fragment, this.#catalogue);
+    if (linked) {
+      this.#show(linked.setup, null);
+      this.requests.show(linked.streams);
+      await this.#try(begin(this.setup));
+      return;
+    }
+    const scenario = this.scenarios.named(scenarioOf(fragment) ?? FIRST) ?? this.scenarios.at(0);
+    this.#show(scenario.setup, scenario);
+    await this.#try(begin(this.setup));
+    await this.play(scenario);
+  }
+
+  /** Shows a set-up, and the caption of its scenario. */
+  #show(setup, scenario) {
+    const named = id => this.#catalogue.find(algorithm => algorithm.id === id);
+    const sides = setup.sides.map(side => sideOf(named(side.algorithm), side));
+    this.#seed = setup.seed ?? 1;
+    this.time.show(setup.speed ?? 1);
+    this.#layOut(sides);
+    this.scenarios.show(scenario);
+    this.requests.show([]);
+    this.#clear();
+  }
+
+  /** Makes one `Side` for each set-up of a side. */
+  #layOut(setups) {
+    while (this.sides.length > setups.length) this.sides.pop().remove();
+    setups.forEach((side, index) => {
+      if (this.sides[index]) this.sides[index].form.show(side);
+      else this.#addSide(side, index);
+    });
+    const add = byId('add-side');
+    if (setups.length >= MOST_SIDES) add?.remove();
+    else if (!add) byId('sides').append(addButton(() => this.#compare()));
+    byId('sides').dataset.count = setups.length;
+    this.requests.holds(this.sides.some(({ form }) => form.definition.holds));
+  }
+
+  #addSide(side, index) {
+    const made = new Side({
+      index,
+      catalogue: this.#catalogue,
+      side,
+      changed: () => this.#edited(made),
+      removed: () => this.#removed(made),
+    });
+    this.sides[index] = made;
+    byId('sides').append(made.node);
+  }
+
+  #compare() {
+    const [{ form: { side } }] = this.sides;
+    this.#layOut([side, sideOf(companionOf(side, this.#catalogue), side)]);
+    this.#decisions.clear(this.sides.length);
+    this.#send();
+  }
+
+  #removed(side) {
+    this.#layOut(this.sides.filter(other => other !== side).map(({ form }) => form.side));
+    for (const other of this.sides) other.clear();
+    this.#decisions.clear(this.sides.length);
+    byId('sides').focus();
+    this.#send();
+  }
+
+  #edited(side) {
+    const kind = `${side.form.side.algorithm} ${side.form.side.per_key}`;
+    if (side.kind !== kind) side.clear();
+    side.kind = kind;
+    this.requests.holds(this.sides.some(({ form }) => form.definition.holds));
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => this.#send(), TYPING);
+  }
+
+  /** Sends the set-up, and shows at its field what the server refuses. */
+  async #send() {
+    const number = ++this.#sent;
+    this.scenarios.show(null);
+    try {
+      await this.#session.change(this.setup);
+      if (number === this.#sent) this.#showErrors([]);
+      this.#remember();
+    } catch (error) {
+      if (number === this.#sent) this.#showErrors(error.errors?.length ? error.errors : [{ message: error.message }]);
+    }
+  }
+
+  #showErrors(errors) {
+    const rest = errors.filter(({ side }) => !this.sides[side]);
+    const left = this.sides.flatMap(({ form }, index) => form.complain(errors.filter(({ side }) => side === index)));
+    complain(byId('notice'), [...rest, ...left].map(({ message }) => message).join(' '));
+  }
+
+  async #changeSpeed(speed) {
+    this.time.show(speed);
+    await this.#try(this.#session.speed(speed));
+    this.#remember();
+  }
+
+  #hear(frame) {
+    if (frame.run !== this.#run) this.#clear();
+    this.#run = frame.run;
+    this.#clock.hear(frame.at, frame.speed);
+    this.requests.show(frame.streams);
+    this.scenarios.hear(frame.scenario);
+    if (frame.sides.length !== this.sides.length) return;
+    frame.sides.forEach((side, index) => this.sides[index].hear(frame.at, side));
+    this.#decisions.hear(frame.sides);
+    this.#isDirty = true;
+  }
+
+  #clear() {
+    for (const side of this.sides) side.clear();
+    this.#decisions.clear(this.sides.length);
+    this.#summary.clear();
+    this.#isDirty = true;
+  }
+
+  /** Keeps the set-up in the address, so that it can be copied and survives a reload. */
+  #remember(streams = this.requests.streams) {
+    if (this.scenarios.playing) return;
+    history.replaceState(null, '', `#${toFragment({ setup: this.setup, streams })}`);
+  }
+
+  #renewed() {
+    this.#clear();
+    if (this.scenarios.playing) this.play(this.scenarios.playing);
+  }
+
+  #showConnection(state) {
+    const node = byId('connection');
+    node.dataset.state = state;
+    node.textContent = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' }[state];
+  }
+
+  async #try(action) {
+    try {
+      await action;
+      this.#showErrors([]);
+    } catch (error) {
+      this.#showErrors(error.errors?.length ? error.errors : [{ message: error.message }]);
+    }
+  }
+
+  /** Returns the seconds that the drawings and the time line show. */
+  #spans() {
+    const { pace } = this.time;
+    const windows = this.sides.map(({ states }) => naturalSpan(states));
+    const longest = Math.max(0, ...windows.filter(window => window <= 40 * pace));
+    return {
+      drawings: windows.map(window => 1.7 * (window ?? (longest || 8 * pace))),
+      timeline: Math.max(15 * pace, 2.2 * longest),
+    };
+  }
+}

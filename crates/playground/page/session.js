@@ -1,0 +1,129 @@
+// The connection to the server: a session with its event stream, which is mended when it breaks.
+
+const BASE = 'playground';
+
+/** Waits before new attempts to connect, in milliseconds; the last one is repeated. */
+const PAUSES = [250, 1000, 2000, 4000];
+
+/** An answer that refuses a request, with the problem details of the server. */
+export class Refused extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? problem.title ?? `the server answered ${status}`);
+    this.status = status;
+    this.errors = problem.errors ?? [];
+  }
+}
+
+/**
+ * A session on the server. Its events: `frame` (detail: the frame), `connection` (detail: `connecting`, `live` or
+ * `lost`) and `renewed`, when a lost session was replaced by a new one with the same set-up.
+ */
+export class Session extends EventTarget {
+  #id = null;
+  #events = null;
+  #attempt = 0;
+  #wanted = null;
+  #timer = 0;
+
+  /** Asks for a list that never changes: `algorithms` or `scenarios`. */
+  static async list(name) {
+    return answer(await fetch(`${BASE}/${name}`));
+  }
+
+  /** Starts a session. `wanted()` returns the set-up and the streams of now, for each attempt. */
+  async start(wanted) {
+    this.#wanted = wanted;
+    await this.#connect(false);
+  }
+
+  /** Changes the terms in place. Rejects with `Refused` if a value is out of its range. */
+  change(setup) {
+    return this.#call('PUT', '', setup);
+  }
+
+  send(request) {
+    return this.#call('POST', '/send', request);
+  }
+
+  streams(streams) {
+    return this.#call('PUT', '/streams', { streams });
+  }
+
+  speed(speed) {
+    return this.#call('PUT', '/speed', { speed });
+  }
+
+  reset() {
+    return this.#call('POST', '/reset');
+  }
+
+  play(id) {
+    return this.#call('POST', '/scenario', { id });
+  }
+
+  async #connect(again) {
+    this.#tell('connection', 'connecting');
+    const { setup, streams } = this.#wanted();
+    try {
+      const made = await answer(await post('POST', `${BASE}/sessions`, setup));
+      this.#id = made.session;
+      if (streams.length) await this.streams(streams);
+    } catch (error) {
+      if (error instanceof Refused && error.status === 422) throw error;
+      this.#retry();
+      return;
+    }
+    this.#listen();
+    if (again) this.#tell('renewed');
+  }
+
+  #listen() {
+    this.#events?.close();
+    const events = new EventSource(`${BASE}/sessions/${this.#id}/events`);
+    this.#events = events;
+    events.addEventListener('open', () => {
+      this.#attempt = 0;
+      this.#tell('connection', 'live');
+    });
+    events.addEventListener('frame', event => this.#tell('frame', JSON.parse(event.data)));
+    events.addEventListener('error', () => {
+      // The browser tries again by itself, unless the server knows the session no more.
+      if (events.readyState === EventSource.CLOSED) this.#retry();
+      else this.#tell('connection', 'lost');
+    });
+  }
+
+  #retry() {
+    this.#events?.close();
+    this.#tell('connection', 'lost');
+    const pause = PAUSES[Math.min(this.#attempt++, PAUSES.length - 1)];
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#connect(true).catch(() => this.#retry()), pause);
+  }
+
+  async #call(method, path, body) {
+    let response;
+    try {
+      response = await post(method, `${BASE}/sessions/${this.#id}${path}`, body);
+    } catch {
+      this.#tell('connection', 'lost');
+      throw new Refused(0, { title: 'The server cannot be reached.' });
+    }
+    if (response.status === 404) this.#retry();
+    return answer(response);
+  }
+
+  #tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+function post(method, path, body) {
+  const content = body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  return fetch(path, { method, ...content });
+}
+
+async function answer(response) {
+  if (response.ok) return response.headers.get('Content-Type')?.includes('json') ? response.json().catch(() => null) : null;
+  throw new Refused(response.status, await response.json().catch(() => ({})));
+}

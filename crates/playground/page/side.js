@@ -1,0 +1,103 @@
+// A side of the page: its form, the drawing of its limiter, its totals, and its numbers as a table.
+
+import { byId, make, write } from './dom.js';
+import { describe, drawLimiter, HEIGHT, rows } from './draw/limiter.js';
+import { Scene } from './draw/scene.js';
+import { SideForm } from './form.js';
+import { History } from './history.js';
+import { number } from './words.js';
+
+export class Side {
+  history = new History();
+  states = [];
+  at = 0;
+  totals = { granted: 0, refused: 0, waiting: 0 };
+  fields = null;
+  #nodes;
+  #scene;
+  #width = 0;
+  #resized;
+
+  /** `changed(side)` is called with a new set-up of this side, `removed()` when it shall go. */
+  constructor({ index, catalogue, side, changed, removed }) {
+    this.name = 'AB'[index];
+    this.form = new SideForm({ index, catalogue, side, changed });
+    const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    const label = `side-${index}-drawing`;
+    drawing.setAttribute('role', 'img');
+    drawing.setAttribute('height', HEIGHT);
+    drawing.setAttribute('class', 'drawing');
+    drawing.id = label;
+    const total = (kind, text) => make('li', { class: kind }, make('b', {}, '0'), ` ${text}`);
+    this.#nodes = {
+      drawing,
+      granted: total('granted', 'granted'),
+      refused: total('refused', 'refused'),
+      waiting: total('waiting', 'waiting'),
+      keys: make('li', { class: 'keys' }),
+      table: make('tbody'),
+    };
+    const remove = make('button', { type: 'button', class: 'quiet', 'aria-label': `Remove limiter ${this.name}`, title: 'Remove', onclick: removed }, '×');
+    const numbers = make('details', { class: 'numbers' }, make('summary', {}, 'Numbers'),
+      make('table', {}, make('caption', { class: 'hidden' }, `State of limiter ${this.name}`), this.#nodes.table));
+    const { granted, refused, waiting, keys } = this.#nodes;
+    this.node = make('article', { class: 'side', 'aria-label': `Limiter ${this.name}` },
+      make('div', { class: 'side-head' }, make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name), this.form.algorithm, remove),
+      this.form.summary, this.form.parameters, drawing,
+      make('div', { class: 'side-foot' }, make('ul', { class: 'totals', 'aria-label': `Totals of limiter ${this.name}` }, granted, refused, waiting, keys), numbers));
+    this.#scene = new Scene(drawing);
+    this.#resized = new ResizeObserver(([{ contentRect }]) => (this.#width = contentRect.width));
+    this.#resized.observe(drawing);
+  }
+
+  /** Forgets what was drawn. */
+  clear() {
+    this.history = new History();
+    this.states = [];
+    this.fields = null;
+    this.totals = { granted: 0, refused: 0, waiting: 0 };
+    this.#tell(this.at);
+  }
+
+  /** Takes over its part of a frame. */
+  hear(at, { decisions, states, totals, fields }) {
+    this.at = at;
+    this.states = states;
+    this.totals = totals;
+    this.fields = fields ?? this.fields;
+    this.history.add(at, { decisions, states });
+    this.#tell(at);
+  }
+
+  draw(now, seconds) {
+    if (this.#width === 0) return;
+    drawLimiter(this.#scene, { width: this.#width, side: this, now, seconds, waits: this.form.side.wait !== undefined });
+  }
+
+  /** Says in words how the side stands, for readers of screens and in its table. */
+  describe(now) {
+    const text = this.states.map(state => describe(state, this.at, now)).join('; ');
+    this.#nodes.drawing.setAttribute('aria-label', `${this.form.definition.name}: ${text || 'no request yet'}`);
+    if (!this.#nodes.table.closest('details').open) return;
+    const all = this.states.flatMap(state => rows(state, this.at, now).map(([name, value]) => [state.key === null ? name : `${state.key}: ${name}`, value]));
+    this.#nodes.table.replaceChildren(...all.map(([name, value]) => make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value))));
+  }
+
+  remove() {
+    this.#resized.disconnect();
+    this.node.remove();
+  }
+
+  #tell() {
+    for (const kind of ['granted', 'refused', 'waiting']) write(this.#nodes[kind].firstChild, number(this.totals[kind]));
+    this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
+    const keys = [...this.history.keys].slice(0, 3);
+    const shares = keys.map(([key, { asked, granted }]) => `${key}: ${Math.round((granted / asked) * 100)} %`);
+    write(this.#nodes.keys, keys.length > 1 ? `granted of ${shares.join(', ')}` : '');
+  }
+}
+
+/** The button that adds the second side. */
+export function addButton(add) {
+  return make('button', { type: 'button', id: 'add-side', class: 'add', onclick: () => { add(); byId('sides').focus(); } }, 'Compare with a second limiter');
+}
