@@ -18,8 +18,8 @@ mod domains;
 mod parts;
 #[allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "it is generated")]
 pub mod protocol {
-    //! The messages, their client and their server, as they are generated.
-    tonic::include_proto!("protocol");
+    //! The messages, their client and their server, as they are generated from the files in `proto`.
+    include!("envoy/protocol/protocol.rs");
 }
 mod service;
 mod unit;

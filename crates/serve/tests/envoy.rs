@@ -4,6 +4,8 @@
 mod cases;
 #[path = "envoy/configuration.rs"]
 mod configuration;
+#[path = "envoy/generated.rs"]
+mod generated;
 #[path = "envoy/limits.rs"]
 mod limits;
 #[path = "envoy/served.rs"]
