@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Instructions that a layer adds to a request, counted by valgrind in this process, without sockets: the
 # difference between a long run and a short one, over the calls between them, less that of the bare service.
+# The first column is the bare service itself.
 #
 #     benches/http/instructions.sh
 set -euo pipefail
@@ -23,15 +24,17 @@ each() {
     echo $((($(instructions "$1" "$2" "$3" "$4" 20000) - $(instructions "$1" "$2" "$3" "$4" 10000)) / 10000))
 }
 
-printf '%-8s %-6s %8s %8s %8s %8s %16s\n' level answer clients bare table keyed tower_governor
+subjects=(nothing table foldhash table_fields keyed tower_governor tower_governor_fields)
+printf '%-8s %-6s %8s %8s' level answer clients bare
+printf ' %s' "${subjects[@]}"
 for level in service router; do
     for row in 'allow 1' 'allow 100000' 'deny 1'; do
         read -r outcome clients <<<"$row"
         bare=$(each bare "$level" "$outcome" "$clients")
-        added=()
-        for subject in table keyed tower_governor; do
-            added+=("+$(($(each "$subject" "$level" "$outcome" "$clients") - bare))")
+        printf '\n%-8s %-6s %8s %8s' "$level" "$outcome" "$clients" "$bare"
+        for subject in "${subjects[@]}"; do
+            printf " %${#subject}s" "+$(($(each "$subject" "$level" "$outcome" "$clients") - bare))"
         done
-        printf '%-8s %-6s %8s %8s %8s %8s %16s\n' "$level" "$outcome" "$clients" "$bare" "${added[@]}"
     done
 done
+echo

@@ -11,13 +11,17 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::routing::get;
+use foldhash::quality::RandomState;
+use governor::middleware::{NoOpMiddleware, StateInformationMiddleware};
 use http::{Request, Response};
 use sluicegate::{KeyTable, Keyed, Quota, quota};
 use sluicegate_http::client_address::ClientKey;
+use sluicegate_http::fields::FieldVersion;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
+use tower::util::MapFutureLayer;
 use tower::{Layer, Service, service_fn};
 use tower_governor::GovernorLayer;
-use tower_governor::governor::{GovernorConfig, GovernorConfigBuilder};
+use tower_governor::governor::GovernorConfigBuilder;
 use tower_governor::key_extractor::PeerIpKeyExtractor;
 
 /// A layer around a service that says hello, which limits each client by its address.
@@ -25,28 +29,54 @@ use tower_governor::key_extractor::PeerIpKeyExtractor;
 pub enum Subject {
     /// No layer.
     Bare,
+    /// A layer that does nothing: the least that any layer costs.
+    Nothing,
     /// Ours, with a `KeyTable` for a million keys.
     Table,
+    /// The same with a hasher that is quicker than the default one, and not made to withstand attacks.
+    Foldhash,
+    /// The same as `Table`, with fields in every response.
+    TableFields,
     /// Ours, with a `Keyed`.
     Keyed,
     /// `tower_governor`.
     Governor,
+    /// `tower_governor` with fields in every response.
+    GovernorFields,
 }
 
 impl Subject {
     /// All of them, the bare service first.
-    pub const ALL: [Subject; 4] =
-        [Subject::Bare, Subject::Table, Subject::Keyed, Subject::Governor];
+    pub const ALL: [Subject; 8] = [
+        Subject::Bare,
+        Subject::Nothing,
+        Subject::Table,
+        Subject::Foldhash,
+        Subject::TableFields,
+        Subject::Keyed,
+        Subject::Governor,
+        Subject::GovernorFields,
+    ];
 
     /// Returns the name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Subject::Bare => "bare",
+            Subject::Nothing => "nothing",
             Subject::Table => "table",
+            Subject::Foldhash => "foldhash",
+            Subject::TableFields => "table_fields",
             Subject::Keyed => "keyed",
             Subject::Governor => "tower_governor",
+            Subject::GovernorFields => "tower_governor_fields",
         }
+    }
+
+    /// Returns true if it refuses what is beyond its quota.
+    #[must_use]
+    pub fn has_limit(self) -> bool {
+        !matches!(self, Subject::Bare | Subject::Nothing)
     }
 }
 
@@ -55,7 +85,9 @@ impl FromStr for Subject {
 
     fn from_str(name: &str) -> Result<Subject, String> {
         let found = Subject::ALL.into_iter().find(|subject| subject.name() == name);
-        found.ok_or_else(|| format!("{name:?}: must be bare, table, keyed or tower_governor"))
+        found.ok_or_else(|| {
+            format!("{name:?}: must be one of {:?}", Subject::ALL.map(Subject::name))
+        })
     }
 }
 
@@ -77,27 +109,44 @@ impl Outcome {
     }
 
     /// Returns the same quota as [`quota`](Outcome::quota) for `tower_governor`.
-    fn config(self) -> Arc<GovernorConfig<PeerIpKeyExtractor, NoState>> {
+    fn config(self) -> GovernorConfigBuilder<PeerIpKeyExtractor, NoOpMiddleware> {
         let mut builder = GovernorConfigBuilder::default();
         match self {
             Outcome::Allow => builder.per_nanosecond(1_000).burst_size(1_000_000),
             Outcome::Deny => builder.per_second(86_400).burst_size(1),
         };
-        Arc::new(builder.finish().expect("neither is zero"))
+        builder
+    }
+
+    fn governor<R>(self) -> GovernorLayer<PeerIpKeyExtractor, NoOpMiddleware, R> {
+        GovernorLayer::new(Arc::new(self.config().finish().expect("neither is zero")))
+    }
+
+    fn governor_with_fields<R>(
+        self,
+    ) -> GovernorLayer<PeerIpKeyExtractor, StateInformationMiddleware, R> {
+        let config = self.config().use_headers().finish();
+        GovernorLayer::new(Arc::new(config.expect("neither is zero")))
     }
 }
 
-type NoState = governor::middleware::NoOpMiddleware;
-
 /// Returns our layer with a store.
 fn ours(subject: Subject, outcome: Outcome) -> RateLimitLayer {
+    const KEYS: usize = 1_000_000;
     let quota = outcome.quota();
-    RateLimitLayer::new(match subject {
+    let limit = match subject {
         Subject::Keyed => Limit::per_client(Keyed::<ClientKey>::new(quota)),
-        _ => Limit::per_client(
-            KeyTable::<ClientKey>::with_keys(quota, 1_000_000).expect("the quota is in range"),
-        ),
-    })
+        Subject::Foldhash => {
+            let table = KeyTable::<ClientKey>::builder(quota).hasher(RandomState::default());
+            Limit::per_client(table.keys(KEYS).expect("the quota is in range"))
+        }
+        _ => {
+            let table = KeyTable::<ClientKey>::with_keys(quota, KEYS);
+            Limit::per_client(table.expect("the quota is in range"))
+        }
+    };
+    let layer = RateLimitLayer::new(limit);
+    if subject == Subject::TableFields { layer.fields(FieldVersion::Draft8) } else { layer }
 }
 
 /// Returns an axum server behind a layer.
@@ -105,8 +154,10 @@ pub fn router(subject: Subject, outcome: Outcome) -> Router {
     let app = Router::new().route("/", get(|| async { "hello" }));
     match subject {
         Subject::Bare => app,
-        Subject::Governor => app.layer(GovernorLayer::new(outcome.config())),
-        Subject::Table | Subject::Keyed => app.layer(ours(subject, outcome)),
+        Subject::Nothing => app.layer(MapFutureLayer::new(|response| response)),
+        Subject::Governor => app.layer(outcome.governor()),
+        Subject::GovernorFields => app.layer(outcome.governor_with_fields()),
+        _ => app.layer(ours(subject, outcome)),
     }
 }
 
@@ -121,8 +172,10 @@ pub fn service(subject: Subject, outcome: Outcome) -> Call {
     });
     match subject {
         Subject::Bare => caller(hello),
-        Subject::Governor => caller(GovernorLayer::new(outcome.config()).layer(hello)),
-        Subject::Table | Subject::Keyed => caller(ours(subject, outcome).layer(hello)),
+        Subject::Nothing => caller(MapFutureLayer::new(|response| response).layer(hello)),
+        Subject::Governor => caller(outcome.governor().layer(hello)),
+        Subject::GovernorFields => caller(outcome.governor_with_fields().layer(hello)),
+        _ => caller(ours(subject, outcome).layer(hello)),
     }
 }
 

@@ -156,14 +156,25 @@ impl ClientAddress {
     /// Returns the key of a request. `peer` is the address of the other end of the connection, if it has
     /// one: a Unix socket has none.
     #[must_use]
+    #[inline]
     pub fn key(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> ClientKey {
-        let answer = self.find(peer, headers);
-        match (answer, self.when_unknown) {
-            (Ok(address), _) => ClientKey::Address(self.network(address)),
-            (Err(why), WhenUnknown::Refuse) => ClientKey::Refused(why),
-            (Err(_), WhenUnknown::Share) => ClientKey::Shared,
-            (Err(_), WhenUnknown::Admit) => ClientKey::Unlimited,
-            (Err(why), WhenUnknown::UsePeer) => match peer {
+        let found = match (&self.source, peer) {
+            (Source::Peer, Some(peer)) => Ok(canonical(peer)),
+            _ => self.find(peer, headers),
+        };
+        match found {
+            Ok(address) => ClientKey::Address(self.network(address)),
+            Err(why) => self.unknown(why, peer),
+        }
+    }
+
+    /// Returns the key of a request whose client is not known.
+    fn unknown(&self, why: UnknownClient, peer: Option<IpAddr>) -> ClientKey {
+        match self.when_unknown {
+            WhenUnknown::Refuse => ClientKey::Refused(why),
+            WhenUnknown::Share => ClientKey::Shared,
+            WhenUnknown::Admit => ClientKey::Unlimited,
+            WhenUnknown::UsePeer => match peer {
                 Some(peer) => ClientKey::Address(self.network(canonical(peer))),
                 None => ClientKey::Refused(why),
             },

@@ -14,9 +14,12 @@
 //! | `counts` | counts of decisions, for a monitor |
 //! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
+//! | `plain` | the short way of a request through a layer of one limit |
+//! | `after`, `timed_call` | the work that is left when the service has responded, and services with a time limit |
 //! | `timer` | what requests sleep on while they wait |
 //! | `peer` | the address of the other end of a connection |
 
+mod after;
 mod body;
 #[cfg(feature = "policy")]
 mod by_policy;
@@ -33,12 +36,14 @@ mod limit;
 mod limit_by;
 mod peer;
 mod penalized;
+mod plain;
 mod refusal;
 mod remote;
 mod request_key;
 mod service;
 mod settled;
 mod take;
+mod timed_call;
 mod timer;
 mod wait_up_to;
 mod waiting;
@@ -128,6 +133,8 @@ struct Shared {
     /// True if responses to requests that pass have fields, too.
     is_on_every_response: bool,
     is_shadow: bool,
+    /// True if requests may take the [short way](plain).
+    is_plain: bool,
     skips: Vec<Skip>,
     respond: Respond,
     observe: Option<Observe>,
@@ -176,11 +183,12 @@ impl RateLimitLayer {
 
     fn with(limits: Arc<[Limit]>, writer: FieldWriter) -> RateLimitLayer {
         let counters = Arc::new(LayerCounters::new(limits.len()));
-        let shared = Shared {
+        let mut shared = Shared {
             limits,
             writer,
             is_on_every_response: false,
             is_shadow: false,
+            is_plain: false,
             skips: Vec::new(),
             respond: Arc::new(response_to),
             observe: None,
@@ -188,6 +196,7 @@ impl RateLimitLayer {
             time_limit: None,
             counters,
         };
+        shared.is_plain = shared.find_is_plain();
         RateLimitLayer { shared: Arc::new(shared) }
     }
 
@@ -332,7 +341,9 @@ impl RateLimitLayer {
 
     /// Changes the options of this layer, and not those of its clones. Limits stay the same ones.
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> RateLimitLayer {
-        change(Arc::make_mut(&mut self.shared));
+        let shared = Arc::make_mut(&mut self.shared);
+        change(shared);
+        shared.is_plain = shared.find_is_plain();
         self
     }
 }

@@ -109,7 +109,7 @@ fn turn(subject: Subject, outcome: Outcome, requests: u32) -> Turn {
         for client in &mut clients {
             let status = client.status();
             let is_first = round == 0;
-            let is_denied = outcome == Outcome::Deny && subject != Subject::Bare;
+            let is_denied = outcome == Outcome::Deny && subject.has_limit();
             assert!(
                 status == if is_denied { 429 } else { 200 } || is_first,
                 "{subject:?}: {status}"

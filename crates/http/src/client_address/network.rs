@@ -17,6 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[must_use]
+#[inline]
 pub fn canonical(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => {
@@ -27,6 +28,7 @@ pub fn canonical(address: IpAddr) -> IpAddr {
 }
 
 /// Returns the first bits of an address, and zeros.
+#[inline]
 pub(super) fn truncated(address: IpAddr, ipv4_prefix: u8, ipv6_prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(v4) => {

@@ -24,12 +24,19 @@ pin_project! {
 pin_project! {
     #[project = Projected]
     enum Inner<B> {
-        Service { #[pin] body: B, held: Option<Box<Held>> },
+        Service { #[pin] body: B },
+        Holding { #[pin] body: B, held: Option<Box<Held>> },
         Refusal { bytes: Option<Vec<u8>> },
     }
 }
 
 impl<B> LimitedBody<B> {
+    /// Returns the body of a service, which holds nothing.
+    #[inline]
+    pub(super) fn service(body: B) -> LimitedBody<B> {
+        LimitedBody { body: Inner::Service { body } }
+    }
+
     pub(super) fn refusal(bytes: Vec<u8>) -> LimitedBody<B> {
         let bytes = (!bytes.is_empty()).then_some(bytes);
         LimitedBody { body: Inner::Refusal { bytes } }
@@ -37,12 +44,15 @@ impl<B> LimitedBody<B> {
 }
 
 impl<B: Body> LimitedBody<B> {
-    /// Returns the body of a service. One that has no frames has ended already.
-    pub(super) fn service(body: B, mut held: Option<Box<Held>>) -> LimitedBody<B> {
+    /// Returns the body of a service whose end ends what is held. One that has no frames has ended already.
+    pub(super) fn holding(body: B, mut held: Option<Box<Held>>) -> LimitedBody<B> {
         if body.is_end_stream() {
             end(&mut held, BodyEnd::Complete);
         }
-        LimitedBody { body: Inner::Service { body, held } }
+        match held {
+            None => LimitedBody::service(body),
+            held => LimitedBody { body: Inner::Holding { body, held } },
+        }
     }
 }
 
@@ -62,7 +72,8 @@ impl<B: Body<Data: From<Vec<u8>>>> Body for LimitedBody<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let (mut body, held) = match self.project().body.project() {
-            Projected::Service { body, held } => (body, held),
+            Projected::Service { body } => return body.poll_frame(context),
+            Projected::Holding { body, held } => (body, held),
             Projected::Refusal { bytes } => {
                 return Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes.into()))));
             }
@@ -91,14 +102,14 @@ impl<B: Body<Data: From<Vec<u8>>>> Body for LimitedBody<B> {
 
     fn is_end_stream(&self) -> bool {
         match &self.body {
-            Inner::Service { body, .. } => body.is_end_stream(),
+            Inner::Service { body } | Inner::Holding { body, .. } => body.is_end_stream(),
             Inner::Refusal { bytes } => bytes.is_none(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Inner::Service { body, .. } => body.size_hint(),
+            Inner::Service { body } | Inner::Holding { body, .. } => body.size_hint(),
             Inner::Refusal { bytes } => {
                 let length = bytes.as_ref().map_or(0, Vec::len);
                 SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))

@@ -65,6 +65,10 @@ where
         self.handle.try_take(key, permits)
     }
 
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
+
     fn try_take_revocable(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         self.handle.try_take_revocable(key, permits)
     }
@@ -93,6 +97,10 @@ where
 {
     fn try_take(&self, key: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         self.handle.try_take(key, permits)
+    }
+
+    fn is_spent_at_once(&self) -> bool {
+        true
     }
 
     fn try_take_revocable(&self, key: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {

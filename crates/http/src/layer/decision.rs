@@ -1,5 +1,6 @@
 //! The answer of all limits to a request.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::Response;
@@ -7,6 +8,7 @@ use http::request::Parts;
 use sluicegate::{Denied, TimeLimiter};
 
 use super::Shared;
+use super::after::After;
 use super::claim::Claim;
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
@@ -25,14 +27,6 @@ pub(super) struct Passed {
     pub(super) after: Option<Box<After>>,
     /// False if it was skipped, or only counts.
     pub(super) is_limited: bool,
-}
-
-/// The work that is left when the response to a request is known.
-pub(super) struct After {
-    /// The states of the limits, for the fields of the response.
-    pub(super) states: Vec<PolicyState<'static>>,
-    /// The permits that are settled, or given back, when the response is known or has ended.
-    pub(super) kept: Vec<Kept>,
 }
 
 impl Passed {
@@ -66,14 +60,19 @@ enum Attempt {
 }
 
 impl Shared {
-    /// Decides a request at once; `None` if it has to [wait](super::waiting::Waiting).
-    pub(super) fn decide(&self, parts: &Parts) -> Option<Decision> {
+    /// Decides a request at once; `None` if it has to [wait](super::waiting::Waiting). If the layer is
+    /// [plain](super::plain), its limit may have `refused` the request already.
+    pub(super) fn decide(
+        self: &Arc<Self>,
+        parts: &Parts,
+        refused: Option<RefusalReason>,
+    ) -> Option<Decision> {
         if self.skips.iter().any(|skip| skip(parts)) {
             self.counters.skipped();
             return Some(Decision::Pass(Passed::FREE));
         }
         let attempt = match &*self.limits {
-            [only] => self.try_one(only, parts),
+            [only] => self.try_one(only, parts, refused),
             several => self.try_all(several, parts),
         };
         let answer = match attempt {
@@ -103,12 +102,11 @@ impl Shared {
     pub(super) fn time_out(
         &self,
         timeout: Duration,
-        passed: Passed,
+        after: Option<Box<After>>,
         parts: &Parts,
     ) -> Response<Vec<u8>> {
         self.counters.service_timed_out();
-        let (states, kept) =
-            passed.after.map(|after| (after.states, after.kept)).unwrap_or_default();
+        let (states, kept) = after.map(|after| (after.states, after.kept)).unwrap_or_default();
         let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
         // Its places in flight are free from now on, also if the response is slow.
         drop(kept);
@@ -149,13 +147,19 @@ impl Shared {
         Some(response)
     }
 
-    fn try_one(&self, limit: &Limit, parts: &Parts) -> Attempt {
+    /// Asks the only limit, unless it has `refused` already.
+    fn try_one(
+        self: &Arc<Self>,
+        limit: &Limit,
+        parts: &Parts,
+        refused: Option<RefusalReason>,
+    ) -> Attempt {
         let claim = match limit.claim(0, parts) {
             Ok(Some(claim)) => claim,
             Ok(None) => return Attempt::Pass(Passed::DONE),
             Err(reason) => return Attempt::Refuse(Box::new(Refused::unasked(0, reason))),
         };
-        match claim.take() {
+        match refused.map_or_else(|| claim.take(), Err) {
             Ok(taken) => Attempt::Pass(self.passed(std::iter::once((&claim, taken)))),
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
@@ -166,7 +170,7 @@ impl Shared {
     }
 
     /// Looks at all limits first, so that one which refuses costs the others nothing.
-    fn try_all(&self, limits: &[Limit], parts: &Parts) -> Attempt {
+    fn try_all(self: &Arc<Self>, limits: &[Limit], parts: &Parts) -> Attempt {
         let claims = match claims(limits, parts) {
             Ok(claims) => claims,
             Err(refused) => return Attempt::Refuse(refused),
@@ -195,7 +199,7 @@ impl Shared {
 
     /// Returns a request that has taken these permits.
     pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
-        &self,
+        self: &Arc<Self>,
         taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
     ) -> Passed {
         let (mut states, mut all_kept) = (Vec::new(), Vec::new());
@@ -209,12 +213,13 @@ impl Shared {
             return Passed::DONE;
         }
         states.sort_by_key(|state| state.which);
-        Passed { after: Some(Box::new(After { states, kept: all_kept })), is_limited: true }
+        let after = After { shared: Arc::clone(self), states, kept: all_kept };
+        Passed { after: Some(Box::new(after)), is_limited: true }
     }
 
     /// Returns true if responses to requests that pass tell the states of limits, which take some time to
     /// work out.
-    fn tells_every_state(&self) -> bool {
+    pub(super) fn tells_every_state(&self) -> bool {
         self.is_on_every_response && !self.is_shadow
     }
 

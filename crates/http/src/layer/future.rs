@@ -5,24 +5,24 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::SystemTime;
 
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
-use sluicegate::{TimeLimited, TimedOut};
 use tower_service::Service;
 
 use super::Shared;
+use super::after::After;
 use super::body::LimitedBody;
-use super::decision::{After, Decision, Passed};
-use super::held::Held;
-use super::timer::SharedTimer;
+use super::decision::{Decision, Passed};
+use super::timed_call::TimedCall;
 use super::waiting::Waiting;
 
 pin_project! {
     /// The response to a request: that of the service, or a refusal.
+    ///
+    /// Few words larger than the future of the service: what only some requests need is behind a pointer.
     ///
     /// # Cancel safety
     ///
@@ -36,7 +36,6 @@ pin_project! {
     {
         #[pin]
         stage: Stage<S, B, S::Future>,
-        shared: Arc<Shared>,
     }
 }
 
@@ -46,87 +45,63 @@ pin_project! {
     where
         F: Future,
     {
+        Passed { #[pin] response: F },
+        /// As `Passed`, with work that is left when the response is known.
+        Finishes { #[pin] response: F, after: Option<Box<After>> },
         /// Waits for limits; then goes on with the service, which is ready.
-        Waits { waiting: Waiting, next: Option<(S, B)> },
-        Passed { #[pin] response: F, after: Option<Box<After>> },
-        Timed { #[pin] response: Timed<F>, call: Option<Box<TimedCall>> },
+        Waits { waiting: Option<Box<Waiting<S, B>>> },
+        Timed { call: Pin<Box<TimedCall<F>>> },
         Refused { response: Option<Box<Response<Vec<u8>>>> },
     }
 }
 
-/// The response of a service that has a time limit.
-type Timed<F> = TimeLimited<F, SharedTimer, Result<<F as Future>::Output, TimedOut>>;
-
-/// A call of a service that has a time limit.
-struct TimedCall {
-    passed: Passed,
-    /// The head of the request, for a refusal.
-    request: Parts,
-}
-
 impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
-    pub(super) fn waits(
-        shared: Arc<Shared>,
-        waiting: Waiting,
-        service: S,
-        body: B,
-    ) -> RateLimitFuture<S, B> {
-        RateLimitFuture { stage: Stage::Waits { waiting, next: Some((service, body)) }, shared }
-    }
-
-    pub(super) fn refused(
-        shared: Arc<Shared>,
-        response: Box<Response<Vec<u8>>>,
-    ) -> RateLimitFuture<S, B> {
-        RateLimitFuture { stage: Stage::Refused { response: Some(response) }, shared }
+    /// Returns the response that the service is making.
+    #[inline]
+    pub(super) fn passed(response: S::Future) -> RateLimitFuture<S, B> {
+        RateLimitFuture { stage: Stage::Passed { response } }
     }
 
     /// Calls the service, which is ready.
-    pub(super) fn passed(
-        shared: Arc<Shared>,
+    pub(super) fn call(
+        shared: &Arc<Shared>,
         service: &mut S,
         request: (Parts, B),
         passed: Passed,
     ) -> RateLimitFuture<S, B> {
-        RateLimitFuture { stage: call(&shared, service, request, passed), shared }
+        RateLimitFuture { stage: call(shared, service, request, passed) }
+    }
+
+    pub(super) fn waits(waiting: Waiting<S, B>) -> RateLimitFuture<S, B> {
+        RateLimitFuture { stage: Stage::Waits { waiting: Some(Box::new(waiting)) } }
+    }
+
+    pub(super) fn refused(response: Box<Response<Vec<u8>>>) -> RateLimitFuture<S, B> {
+        RateLimitFuture { stage: Stage::Refused { response: Some(response) } }
     }
 }
 
 /// Calls the service, which is ready.
 fn call<S: Service<Request<B>>, B>(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     service: &mut S,
     (parts, body): (Parts, B),
     passed: Passed,
 ) -> Stage<S, B, S::Future> {
-    let limiter = match &shared.time_limit {
-        Some(limiter) if passed.is_limited => limiter,
+    match &shared.time_limit {
+        Some(limiter) if passed.is_limited => {
+            let head = parts.clone();
+            let response = service.call(Request::from_parts(parts, body));
+            let call = TimedCall::new(shared, limiter.execute_cancelling(response), head, passed);
+            Stage::Timed { call: Box::pin(call) }
+        }
         _ => {
             let response = service.call(Request::from_parts(parts, body));
-            return Stage::Passed { response, after: passed.after };
+            match passed.after {
+                None => Stage::Passed { response },
+                after => Stage::Finishes { response, after },
+            }
         }
-    };
-    let call = Box::new(TimedCall { passed, request: parts.clone() });
-    let response = service.call(Request::from_parts(parts, body));
-    Stage::Timed { response: limiter.execute_cancelling(response), call: Some(call) }
-}
-
-impl Shared {
-    /// Does the work that is left when the response is known.
-    fn finish<R: Body>(
-        &self,
-        response: Response<R>,
-        after: Option<Box<After>>,
-    ) -> Response<LimitedBody<R>> {
-        let Some(after) = after else {
-            return response.map(|body| LimitedBody::service(body, None));
-        };
-        let (mut parts, body) = response.into_parts();
-        let held = Held::after_head(after.kept, &parts);
-        if !after.states.is_empty() {
-            self.writer.add(&mut parts.headers, &after.states, SystemTime::now());
-        }
-        Response::from_parts(parts, LimitedBody::service(body, held))
     }
 }
 
@@ -138,42 +113,40 @@ where
     type Output = Result<Response<LimitedBody<R>>, S::Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let mut stage = self.project().stage;
         loop {
-            let stage = match this.stage.as_mut().project() {
-                Projected::Waits { waiting, next } => {
-                    let (parts, decision) = ready!(Pin::new(waiting).poll(context));
-                    match (decision, next.take()) {
-                        (Decision::Pass(passed), Some((mut service, body))) => {
-                            call(this.shared, &mut service, (parts, body), passed)
+            let next = match stage.as_mut().project() {
+                Projected::Passed { response } => {
+                    let response = ready!(response.poll(context))?;
+                    return Poll::Ready(Ok(response.map(LimitedBody::service)));
+                }
+                Projected::Finishes { response, after } => {
+                    let response = ready!(response.poll(context))?;
+                    return Poll::Ready(Ok(After::finish(after.take(), response)));
+                }
+                Projected::Waits { waiting } => {
+                    let (parts, decision) = match waiting {
+                        Some(waiting) => ready!(waiting.poll_decision(context)),
+                        None => return Poll::Pending,
+                    };
+                    match (decision, waiting.take()) {
+                        (Decision::Pass(passed), Some(waiting)) => {
+                            let Waiting { shared, mut service, body, .. } = *waiting;
+                            call(&shared, &mut service, (parts, body), passed)
                         }
                         (Decision::Refuse(response), _) => {
                             Stage::Refused { response: Some(response) }
                         }
-                        // It was there when the request began to wait, and is taken once.
-                        (Decision::Pass(_), None) => Stage::Refused { response: None },
+                        // It was there a moment ago.
+                        (Decision::Pass(_), None) => return Poll::Pending,
                     }
                 }
-                Projected::Passed { response, after } => {
-                    let response = ready!(response.poll(context))?;
-                    return Poll::Ready(Ok(this.shared.finish(response, after.take())));
-                }
-                Projected::Timed { response, call } => {
-                    match (ready!(response.poll(context)), call.take()) {
-                        (Ok(response), call) => {
-                            let after = call.and_then(|call| call.passed.after);
-                            return Poll::Ready(Ok(this.shared.finish(response?, after)));
-                        }
-                        (Err(timed_out), Some(call)) => {
-                            let TimedCall { passed, request } = *call;
-                            let timeout = timed_out.timeout();
-                            let response = this.shared.time_out(timeout, passed, &request);
-                            Stage::Refused { response: Some(Box::new(response)) }
-                        }
-                        // The call is taken when it ends, which is once.
-                        (Err(_), None) => Stage::Refused { response: None },
+                Projected::Timed { call } => match ready!(call.as_mut().poll(context)) {
+                    Ok((response, after)) => {
+                        return Poll::Ready(Ok(After::finish(after, response?)));
                     }
-                }
+                    Err(response) => Stage::Refused { response: Some(response) },
+                },
                 Projected::Refused { response } => {
                     return match response.take() {
                         Some(response) => Poll::Ready(Ok((*response).map(LimitedBody::refusal))),
@@ -182,7 +155,7 @@ where
                     };
                 }
             };
-            this.stage.set(stage);
+            stage.set(next);
         }
     }
 }
@@ -191,7 +164,7 @@ impl<S: Service<Request<B>>, B> fmt::Debug for RateLimitFuture<S, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = match self.stage {
             Stage::Waits { .. } => "waits",
-            Stage::Passed { .. } | Stage::Timed { .. } => "passed",
+            Stage::Passed { .. } | Stage::Finishes { .. } | Stage::Timed { .. } => "passed",
             Stage::Refused { .. } => "refused",
         };
         f.debug_struct("RateLimitFuture").field("stage", &stage).finish_non_exhaustive()

@@ -48,16 +48,16 @@ use crate::fields::QuotaPolicy;
 /// holds what it has. With at most one [`WaitUpTo`](super::WaitUpTo), and no other limit than places in flight and
 /// [`Settled`](super::Settled) ones, all or none is exact, also if the client goes away.
 pub struct Limit {
-    target: Target,
+    pub(super) target: Target,
     policy: Option<QuotaPolicy>,
-    cost: Option<Cost>,
+    pub(super) cost: Option<Cost>,
 }
 
 type Cost = Box<dyn Fn(&Parts) -> u64 + Send + Sync>;
 type KeyOf = Box<dyn for<'r> Fn(&'r Parts) -> RequestKey<'r> + Send + Sync>;
 
 /// The limiter, and how it finds the key of a request.
-enum Target {
+pub(super) enum Target {
     All(Box<dyn Take<All>>),
     Client(Box<dyn Take<ClientKey>>, ClientAddress),
     ClientText(Box<dyn Take<str>>, ClientAddress),
@@ -176,19 +176,13 @@ impl Limit {
         which: usize,
         parts: &'r Parts,
     ) -> Result<Option<Claim<'l, 'r>>, RefusalReason> {
-        let client = |addresses: &ClientAddress| match addresses
-            .key(peer::of(&parts.extensions), &parts.headers)
-        {
-            ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
-            key => Ok(key),
-        };
         let place = match &self.target {
             Target::All(limiter) => Place::All(&**limiter),
-            Target::Client(store, addresses) => match client(addresses)? {
+            Target::Client(store, addresses) => match client(addresses, parts)? {
                 ClientKey::Unlimited => return Ok(None),
                 key => Place::Client(&**store, key),
             },
-            Target::ClientText(store, addresses) => match client(addresses)? {
+            Target::ClientText(store, addresses) => match client(addresses, parts)? {
                 ClientKey::Unlimited => return Ok(None),
                 ClientKey::Address(address) => {
                     Place::Text(&**store, KeyText::Address(AddressText::new(address)))
@@ -203,6 +197,14 @@ impl Limit {
         };
         let permits = self.cost.as_ref().map_or(1, |cost| cost(parts));
         Ok(Some(Claim { which, limit: self, place, permits }))
+    }
+}
+
+/// Returns the key of a client.
+fn client(addresses: &ClientAddress, request: &Parts) -> Result<ClientKey, RefusalReason> {
+    match addresses.key(peer::of(&request.extensions), &request.headers) {
+        ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
+        key => Ok(key),
     }
 }
 

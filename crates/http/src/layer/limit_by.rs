@@ -33,6 +33,14 @@ impl<L: Limiter + 'static> Take<All> for L {
         }
     }
 
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
+
+    fn try_spend(&self, _: &All, permits: u64) -> Result<(), RefusalReason> {
+        self.try_acquire(permits).map(drop).map_err(RefusalReason::Denied)
+    }
+
     fn try_take_revocable(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         let receipt = self.try_acquire_revocable(permits);
         receipt.map(Taken::revocable).map_err(RefusalReason::Denied)
@@ -52,6 +60,14 @@ macro_rules! stores {
                     Ok(grant) => Ok(Taken::spent(&grant)),
                     Err(denied) => Err(RefusalReason::Denied(denied)),
                 }
+            }
+
+            fn is_spent_at_once(&self) -> bool {
+                true
+            }
+
+            fn try_spend(&self, key: &$Key, permits: u64) -> Result<(), RefusalReason> {
+                self.try_acquire(key, permits).map(drop).map_err(RefusalReason::Denied)
             }
 
             fn try_take_revocable(

@@ -157,6 +157,10 @@ impl<C: Clock + Send + Sync + 'static> Take<All> for Penalized<Arc<PenaltyBox<C>
         self.store.peek(permits).map(|_| PolicyState::UNKNOWN).map_err(refused)
     }
 
+    fn is_spent_at_once(&self) -> bool {
+        self.offences.is_none()
+    }
+
     fn is_told(&self) -> bool {
         false
     }
@@ -192,6 +196,10 @@ macro_rules! keys {
                 permits: u64,
             ) -> Result<PolicyState<'static>, RefusalReason> {
                 self.store.peek(key, permits).map(|_| PolicyState::UNKNOWN).map_err(refused)
+            }
+
+            fn is_spent_at_once(&self) -> bool {
+                self.offences.is_none()
             }
 
             fn is_told(&self) -> bool {

@@ -12,6 +12,8 @@ use super::Shared;
 use super::body::LimitedBody;
 use super::decision::Decision;
 use super::future::RateLimitFuture;
+use super::plain::Plainly;
+use super::refusal::RefusalReason;
 use super::waiting::Waiting;
 
 /// A service behind the limits of a [`RateLimitLayer`](super::RateLimitLayer). Clones share them.
@@ -38,18 +40,35 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        match self.shared.pass_plainly(request.headers(), request.extensions()) {
+            Plainly::Passed => RateLimitFuture::passed(self.inner.call(request)),
+            Plainly::Refused(reason) => self.decide(request, Some(reason)),
+            Plainly::NotPlain => self.decide(request, None),
+        }
+    }
+}
+
+impl<S: Clone> RateLimit<S> {
+    /// Decides a request by its head, unless its limit has refused it already.
+    #[inline(never)]
+    fn decide<B>(
+        &mut self,
+        request: Request<B>,
+        refused: Option<RefusalReason>,
+    ) -> RateLimitFuture<S, B>
+    where
+        S: Service<Request<B>>,
+    {
         let (parts, body) = request.into_parts();
-        let shared = Arc::clone(&self.shared);
-        match shared.decide(&parts) {
+        match self.shared.decide(&parts, refused) {
             Some(Decision::Pass(passed)) => {
-                RateLimitFuture::passed(shared, &mut self.inner, (parts, body), passed)
+                RateLimitFuture::call(&self.shared, &mut self.inner, (parts, body), passed)
             }
-            Some(Decision::Refuse(response)) => RateLimitFuture::refused(shared, response),
+            Some(Decision::Refuse(response)) => RateLimitFuture::refused(response),
             None => {
-                let waiting = Waiting::new(Arc::clone(&shared), parts);
                 let clone = self.inner.clone();
                 let ready = std::mem::replace(&mut self.inner, clone);
-                RateLimitFuture::waits(shared, waiting, ready, body)
+                RateLimitFuture::waits(Waiting::new(&self.shared, parts, ready, body))
             }
         }
     }

@@ -23,6 +23,18 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
     /// Takes all of `permits` or none.
     fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason>;
 
+    /// Returns true if [`try_take`](Take::try_take) leaves nothing to do when the response is known: what it
+    /// takes is spent.
+    fn is_spent_at_once(&self) -> bool {
+        false
+    }
+
+    /// Takes permits in the same way, for a response that tells nothing of them. Only for limits that are
+    /// [spent at once](Take::is_spent_at_once).
+    fn try_spend(&self, key: &Q, permits: u64) -> Result<(), RefusalReason> {
+        self.try_take(key, permits).map(drop)
+    }
+
     /// Takes permits that may have to be given back at once, as another limit refuses.
     fn try_take_revocable(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         self.try_take(key, permits)

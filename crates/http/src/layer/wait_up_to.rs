@@ -68,6 +68,10 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
         self.limiter.try_take(key, permits)
     }
 
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
+
     fn try_take_revocable(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         self.limiter.try_take_revocable(key, permits)
     }
@@ -121,6 +125,10 @@ macro_rules! stores {
         impl<S: WaitByKey<$Key> + 'static> Take<$Key> for WaitUpTo<S> {
             fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
                 self.limiter.try_take(key, permits)
+            }
+
+            fn is_spent_at_once(&self) -> bool {
+                true
             }
 
             fn try_take_revocable(

@@ -12,33 +12,37 @@ use super::claim::Claim;
 use super::decision::{Decision, Look, Passed, Refused, claims, refused};
 use super::take::Taken;
 
-/// A request that waits for the decision on it. Dropping it gives everything back.
-pub(super) struct Waiting {
+/// A request that waits for the decision on it, and the service that is ready for it. Dropping it gives
+/// everything back.
+pub(super) struct Waiting<S, B> {
     decision: Pin<Box<dyn Future<Output = (Parts, Decision)> + Send>>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) service: S,
+    pub(super) body: B,
 }
 
-impl Waiting {
-    pub(super) fn new(shared: Arc<Shared>, parts: Parts) -> Waiting {
-        let decision = async move {
-            let answer = shared.take_in_turn(&parts).await;
-            let decision = shared.decision(answer, &parts);
-            (parts, decision)
-        };
-        Waiting { decision: Box::pin(decision) }
+impl<S, B> Waiting<S, B> {
+    pub(super) fn new(shared: &Arc<Shared>, parts: Parts, service: S, body: B) -> Waiting<S, B> {
+        let shared = Arc::clone(shared);
+        let decision = Box::pin(Arc::clone(&shared).decide_in_turn(parts));
+        Waiting { decision, shared, service, body }
     }
-}
 
-impl Future for Waiting {
-    type Output = (Parts, Decision);
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<(Parts, Decision)> {
+    /// Polls the decision, which is made once, with the head of the request.
+    pub(super) fn poll_decision(&mut self, context: &mut Context<'_>) -> Poll<(Parts, Decision)> {
         self.decision.as_mut().poll(context)
     }
 }
 
 impl Shared {
+    async fn decide_in_turn(self: Arc<Self>, parts: Parts) -> (Parts, Decision) {
+        let answer = self.take_in_turn(&parts).await;
+        let decision = self.decision(answer, &parts);
+        (parts, decision)
+    }
+
     /// Takes from one limit after the other in the order of their turns, and waits for one at a time.
-    async fn take_in_turn(&self, parts: &Parts) -> Result<Passed, Box<Refused>> {
+    async fn take_in_turn(self: &Arc<Self>, parts: &Parts) -> Result<Passed, Box<Refused>> {
         let claims = claims(&self.limits, parts)?;
         if let Look::Refuse(refused) = self.look(&claims) {
             return Err(refused);

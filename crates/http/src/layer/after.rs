@@ -1,0 +1,38 @@
+//! The work that is left when the service has responded.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use http::Response;
+use http_body::Body;
+
+use super::Shared;
+use super::body::LimitedBody;
+use super::held::Held;
+use super::take::Kept;
+use crate::fields::PolicyState;
+
+/// The work that is left when the response to a request is known: none for most requests.
+pub(super) struct After {
+    pub(super) shared: Arc<Shared>,
+    /// The states of the limits, for the fields of the response.
+    pub(super) states: Vec<PolicyState<'static>>,
+    /// The permits that are settled, or given back, when the response is known or has ended.
+    pub(super) kept: Vec<Kept>,
+}
+
+impl After {
+    /// Settles what the head of a response settles, adds the fields, and lets its body hold the rest.
+    pub(super) fn finish<R: Body>(
+        after: Option<Box<After>>,
+        response: Response<R>,
+    ) -> Response<LimitedBody<R>> {
+        let Some(after) = after else { return response.map(LimitedBody::service) };
+        let (mut parts, body) = response.into_parts();
+        let held = Held::after_head(after.kept, &parts);
+        if !after.states.is_empty() {
+            after.shared.writer.add(&mut parts.headers, &after.states, SystemTime::now());
+        }
+        Response::from_parts(parts, LimitedBody::holding(body, held))
+    }
+}

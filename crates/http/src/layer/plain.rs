@@ -1,0 +1,70 @@
+//! The short way through a layer: one limit, of which a request takes a permit at once and for good.
+//!
+//! Most layers have such a limit, and most requests pass it. They need nothing but a key and a permit, so they
+//! are not taken apart, share nothing with their response, and allocate nothing. All other layers, and what
+//! this limit refuses, go the long way: see `decision`.
+
+use http::{Extensions, HeaderMap};
+
+use super::Shared;
+use super::limit::{Limit, Target};
+use super::peer;
+use super::refusal::RefusalReason;
+use super::take::All;
+use crate::client_address::ClientKey;
+
+/// The answer to a request on the short way.
+pub(super) enum Plainly {
+    Passed,
+    Refused(RefusalReason),
+    /// The layer has no such way, and no limiter was asked.
+    NotPlain,
+}
+
+impl Shared {
+    /// Returns true if all that the layer does for a request is to take a permit from its only limit.
+    pub(super) fn find_is_plain(&self) -> bool {
+        matches!(&*self.limits, [only] if only.is_plain())
+            && self.skips.is_empty()
+            && self.time_limit.is_none()
+            && !self.tells_every_state()
+    }
+
+    /// Decides a request by nothing but its fields and its extensions.
+    pub(super) fn pass_plainly(&self, headers: &HeaderMap, extensions: &Extensions) -> Plainly {
+        let [only] = &*self.limits else { return Plainly::NotPlain };
+        if !self.is_plain {
+            return Plainly::NotPlain;
+        }
+        let spent = match &only.target {
+            Target::All(limiter) => limiter.try_spend(&All, 1),
+            Target::Client(store, addresses) => {
+                match addresses.key(peer::of(extensions), headers) {
+                    ClientKey::Unlimited => Ok(()),
+                    ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
+                    key => store.try_spend(&key, 1),
+                }
+            }
+            Target::ClientText(..) | Target::Key(..) => return Plainly::NotPlain,
+        };
+        match spent {
+            Ok(()) => {
+                self.counters.passed();
+                Plainly::Passed
+            }
+            Err(reason) => Plainly::Refused(reason),
+        }
+    }
+}
+
+impl Limit {
+    /// Returns true if a request takes one permit, for good.
+    fn is_plain(&self) -> bool {
+        let is_spent_at_once = match &self.target {
+            Target::All(limiter) => limiter.is_spent_at_once(),
+            Target::Client(store, _) => store.is_spent_at_once(),
+            Target::ClientText(..) | Target::Key(..) => false,
+        };
+        is_spent_at_once && self.cost.is_none()
+    }
+}
