@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
-use sluicegate_policy::{KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Policies};
+use sluicegate_policy::{
+    KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
+};
 
 pub use self::request::{Cost, Filter};
 pub use self::store::{Exact, Table, exact, table};
@@ -49,6 +51,8 @@ pub struct Rule {
     pub filter: Filter,
     /// The permits that a line asks for.
     pub cost: Cost,
+    /// The penalty of keys that offend, if there is one.
+    pub penalty: Option<Penalty>,
     /// The store of its keys.
     pub store: Store,
     /// Keys that have numbers of their own.
@@ -93,6 +97,7 @@ impl From<LimiterPolicy> for Rule {
             kind: limiter.kind,
             filter: Filter::new(limiter.filter, limiter.except),
             cost: Cost(limiter.cost),
+            penalty: limiter.penalty,
             store: limiter.store,
             overrides,
             wait: limiter.wait,

@@ -11,8 +11,8 @@ mod warnings;
 
 pub use self::html::Page;
 pub use self::json::{
-    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
-    StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
+    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PenaltySummary, PlacesSummary,
+    StampSummary, StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
 };
 pub use self::lacking::LackingSummary;
 pub use self::levels::{HierarchySummary, LevelSummary};

@@ -13,6 +13,7 @@ mod kind;
 mod level;
 mod limiter;
 mod messages;
+mod penalty;
 mod store;
 mod top;
 mod verdict;

@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use indicatif::HumanCount;
 use sluicegate::{Calendar, CalendarUnit, Rate, Refill, WhenFull};
 
-use crate::{Cost, Kind, LimiterPolicy, Room, Size};
+use crate::{Cost, Kind, LimiterPolicy, Penalty, Room, Size};
 
 /// The times for which the most is told.
 const TIMES: [(&str, Duration); 3] = [
@@ -43,6 +43,7 @@ impl LimiterPolicy {
             self.most(&own.kind, &format!("key \"{}\"", crate::escaped(&own.key)))
         };
         sentences.extend(self.overrides.iter().flat_map(own));
+        sentences.extend(self.penalty.iter().flat_map(offenders));
         if let Some(wait) = self.wait
             && !self.shadow
         {
@@ -143,6 +144,30 @@ impl LimiterPolicy {
             }
         }
     }
+}
+
+/// Returns sentences on a penalty.
+fn offenders(penalty: &Penalty) -> Vec<String> {
+    /// Bytes of an offender in a store of these: its word, the pointer to its key, and its part of the
+    /// hash table.
+    const EACH: u64 = 56;
+    let by = match (penalty.of_refusals, penalty.of_answers.len()) {
+        (true, 0) => "a request that is denied",
+        (true, _) => {
+            "a request that is denied, or one that is admitted and whose answer is in the set of `by`"
+        }
+        (false, _) => "a request that is admitted and whose answer is in the set of `by`",
+    };
+    let (keys, all) =
+        (keys_of(penalty.max_keys as u64), EACH.saturating_mul(penalty.max_keys as u64));
+    let (each, all) = (ByteSize(EACH).display().iec(), ByteSize(all).display().iec());
+    vec![
+        format!("Penalty of a key: {penalty}. An offence is {by}."),
+        format!(
+            "Remembers the offences of at most {keys}: about {each} plus the key for each that offends, \
+             {all} in all. Further offenders are not noted while it is full."
+        ),
+    ]
 }
 
 fn keys_of(keys: u64) -> String {

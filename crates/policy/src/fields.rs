@@ -87,12 +87,13 @@ impl KindFields {
 }
 
 /// Fields that every limiter may have, but not one that is part of another.
-pub(crate) const COMMON: [&str; 13] = [
+pub(crate) const COMMON: [&str; 14] = [
     "name",
     "key",
     "match",
     "except",
     "cost",
+    "penalty",
     "store",
     "max_keys",
     "memory",

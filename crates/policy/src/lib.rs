@@ -75,6 +75,15 @@
 //! `[{ match = { method = "POST" }, permits = 5 }, { permits = 2 }]`. A request without the number takes
 //! `missing` permits, and 1 if that is left out: as much as a request takes of which nothing is said.
 //!
+//! `penalty` refuses a key for a time once it has offended a number of times, whatever its limit still has:
+//!
+//! ```toml
+//! penalty = { offences = 5, within = "10 minutes", refuse_for = "1 hour", by = ["refusals", { status = 401 }] }
+//! ```
+//!
+//! An offence is a request that the limit refuses, one that it grants and whose answer is in a set, or either.
+//! [`Penalty::is_offence`] tells which answers are, and [`KeyedHandle::offend`] reports them.
+//!
 //! [`LimiterPolicy::subject`] does all of this for the requests of a program.
 //!
 //! # Budgets at several levels
@@ -118,6 +127,7 @@ mod key;
 mod kind;
 mod limiter;
 mod paths;
+mod penalty;
 mod policies;
 mod problem;
 mod registry;
@@ -138,6 +148,7 @@ pub use self::key::{
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::{LimiterPolicy, Override};
 pub use self::paths::{BadTemplate, PathTemplates};
+pub use self::penalty::Penalty;
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
 pub use self::registry::Registry;
@@ -146,6 +157,7 @@ pub use self::registry::clocks::SharedClock;
 pub use self::registry::event::{Event, RegistryError, ReloadError};
 pub use self::registry::handle::LimiterHandle;
 pub use self::registry::keyed_handle::KeyedHandle;
+pub use self::registry::offence::OffenceError;
 pub use self::registry::shadow::{Pass, ShadowCounts};
 pub use self::registry::statistics::LimiterStatistics;
 pub use self::registry::waiting::WaitError;

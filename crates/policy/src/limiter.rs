@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Cost, Filter, KeyPart, Kind, Named, Store};
+use crate::{Cost, Filter, KeyPart, Kind, Named, Penalty, Store};
 
 /// One named limiter of a policy: what it limits, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct LimiterPolicy {
     pub except: Vec<Filter>,
     /// The permits that a request asks for.
     pub cost: Cost,
+    /// The penalty of keys that offend, if there is one.
+    pub penalty: Option<Penalty>,
     /// The store of its keys.
     pub store: Store,
     /// The longest that a request waits for its permits; `None` if it is refused at once.
@@ -39,7 +41,7 @@ pub struct Override {
 }
 
 impl LimiterPolicy {
-    /// Returns the headers and columns that its key, its filters and its cost need, in alphabetical
+    /// Returns the headers and columns that its key, its filters, its penalty and its cost need, in alphabetical
     /// order and each once.
     #[must_use]
     pub fn named(&self) -> Vec<Named> {
@@ -49,6 +51,7 @@ impl LimiterPolicy {
         let mut all: Vec<Named> = self.key.iter().filter_map(KeyPart::named).cloned().collect();
         all.extend(of_filter(&self.filter));
         all.extend(self.except.iter().flat_map(of_filter));
+        all.extend(self.penalty.iter().flat_map(|own| &own.of_answers).flat_map(of_filter));
         match &self.cost {
             Cost::Named(cost) => all.push(cost.named.clone()),
             Cost::Rules(rules) => all.extend(rules.iter().flat_map(|rule| of_filter(&rule.filter))),

@@ -10,6 +10,7 @@
 //! | `place`, `generation` | the limiter in force, and changes that every decision sees as one step |
 //! | `limiter_of_kind` | a limiter of any kind |
 //! | `keys` | the stores of keys |
+//! | `offenders`, `offence` | the keys that have offended, and the handles' calls about them |
 //! | `enforce`, `change` | new terms of one name, and changes in place |
 //! | `build`, `past` | limiters that take over what another has used, and what they cannot take over |
 //! | `reload` | new terms for all names |
@@ -33,6 +34,8 @@ pub(crate) mod keyed_handle;
 mod keys;
 mod limiter_of_kind;
 mod names;
+pub(crate) mod offence;
+mod offenders;
 mod past;
 mod place;
 mod reload;

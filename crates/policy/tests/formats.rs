@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
-use sluicegate::{Quota, Rate, WhenFull};
+use sluicegate::{PenaltyRule, Quota, Rate, WhenFull};
 use sluicegate_policy::{
     Cost, Format, KeyField, Kind, LevelPolicy, LimiterPolicy, LoadError, Policies, Room, Size,
 };
@@ -114,6 +114,24 @@ fn every_field_is_read() {
     let meter = policies.get("meter").unwrap();
     assert_eq!((meter.wait, meter.cost.clone()), (None, Cost::Bytes));
     assert!(matches!(meter.kind, Kind::LeakyMeter(quota) if quota.max_debt() == 0));
+
+    let hour = Duration::from_secs(3600);
+    let offences = Rate::new(5, Duration::from_secs(600)).unwrap();
+    let rule = PenaltyRule::new(offences, hour).unwrap();
+    let offenders = policies.get("offenders").unwrap().penalty.as_ref().unwrap();
+    assert_eq!(
+        (offenders.rule, offenders.of_refusals, offenders.max_keys),
+        (rule, true, 1_000_000)
+    );
+    assert!(offenders.of_answers.is_empty());
+    let by_answers = policies.get("offenders-by-answers").unwrap().penalty.as_ref().unwrap();
+    let doubled = rule.doubled_up_to(24 * hour, 7 * 24 * hour).unwrap();
+    assert_eq!(
+        (by_answers.rule, by_answers.of_refusals, by_answers.max_keys),
+        (doubled, true, 5000)
+    );
+    assert_eq!(by_answers.of_answers[0].status, [401, 403]);
+    assert_eq!(by_answers.of_answers[1].status_class, ["5xx"]);
 
     let apart = policies.get("apart").unwrap();
     let every =

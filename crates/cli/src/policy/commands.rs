@@ -103,6 +103,9 @@ fn line(limiter: &LimiterPolicy) -> String {
             let _ = write!(line, "; {keys} keys have other numbers");
         }
     }
+    if let Some(penalty) = &limiter.penalty {
+        let _ = write!(line, "; penalty: {penalty}");
+    }
     if let Some(wait) = limiter.wait {
         let _ = write!(line, "; requests wait up to {}", humantime::format_duration(wait));
     }

@@ -9,6 +9,7 @@ use sluicegate_policy::{Charge, KeyOutcome, Written};
 
 use super::keys::{Answer, Keys, keys};
 use super::lacking::Lacking;
+use super::offenders::{Offenders, PenaltyCounts};
 use super::shape::Shape;
 use super::stamped::Stamped;
 use super::tally::Tallies;
@@ -26,6 +27,8 @@ pub struct Judge {
     shape: Option<Shape>,
     /// The most keys that an exact store knew at a time.
     known: usize,
+    /// The keys that have offended, if the policy has a penalty. Created at the first line too.
+    offenders: Option<Offenders>,
     tallies: Tallies,
     /// The same limiter at the times of the log, if it counts in times as short as those of a log.
     stamped: Option<Stamped>,
@@ -53,6 +56,7 @@ impl Judge {
             store: None,
             shape: None,
             known: 0,
+            offenders: None,
             tallies: Tallies::new(tally_keys),
             stamped: None,
             peaks: None,
@@ -106,9 +110,9 @@ impl Judge {
         if (lacks || written != Written::WHOLE) && !self.has_key(written, lacks, nanos) {
             return;
         }
-        let (decision, is_full) = self.decide(permits, clock);
+        let (decision, is_full, is_penalized) = self.decide_unless_penalized(line, permits, clock);
         if let Some(stamped) = &mut self.stamped {
-            stamped.judge(&self.rule, &self.key, permits, stamps);
+            stamped.judge(&self.rule, line, &self.key, permits, stamps);
         }
         if let Some(peaks) = &mut self.peaks
             && !self.rule.overrides.contains_key(self.key.as_slice())
@@ -120,8 +124,10 @@ impl Judge {
             Ok(_) => self.allowed += 1,
             Err(denied) => {
                 self.denied += 1;
-                // A denial for want of space comes from none of the parts.
-                if let (false, Some(by)) = (is_full, self.denied_by.get_mut(denied.which())) {
+                // A denial by a penalty or for want of space comes from none of the parts.
+                if let (false, Some(by)) =
+                    (is_full || is_penalized, self.denied_by.get_mut(denied.which()))
+                {
                     *by += 1;
                 }
             }
@@ -146,6 +152,27 @@ impl Judge {
         }
         self.timeline.record(nanos, is_admitted.then_some(0));
         false
+    }
+
+    /// Asks for permits for the present key, unless its penalty runs, and notes offences. Returns its wait
+    /// or the denial, whether there was no space for the key, and whether a penalty denied it.
+    fn decide_unless_penalized(
+        &mut self,
+        line: &Line<'_>,
+        permits: u64,
+        clock: &Arc<ManualClock>,
+    ) -> (Result<u64, Denied>, bool, bool) {
+        if let Some(penalty) = &self.rule.penalty {
+            let offenders = self.offenders.get_or_insert_with(|| Offenders::new(penalty, clock));
+            if let Some(denied) = offenders.denial(&self.key, permits) {
+                return (Err(denied), false, true);
+            }
+        }
+        let (decision, is_full) = self.decide(permits, clock);
+        if let Some(offenders) = &mut self.offenders {
+            offenders.note(&self.key, line, &decision);
+        }
+        (decision, is_full, false)
     }
 
     /// Asks for permits for the present key. Returns its wait or the denial, and whether there was
@@ -173,6 +200,7 @@ impl Judge {
         let copies = 1 + u64::from(self.stamped.is_some());
         keys.saturating_mul(self.key_bytes)
             .saturating_add(memory::fixed_bytes(&self.rule))
+            .saturating_add(self.offenders.as_ref().map_or(0, Offenders::bytes))
             .saturating_mul(copies)
             .saturating_add(self.peaks.as_ref().map_or(0, Peaks::bytes))
     }
@@ -232,6 +260,13 @@ impl Judge {
     #[must_use]
     pub fn full(&self) -> u64 {
         self.full
+    }
+
+    /// Returns the counts of the penalty; `None` if the policy has none.
+    #[must_use]
+    pub fn penalty(&self) -> Option<PenaltyCounts> {
+        self.rule.penalty.as_ref()?;
+        Some(self.offenders.as_ref().map(Offenders::counts).unwrap_or_default())
     }
 
     /// Returns the lines that lacked a value.

@@ -9,6 +9,8 @@ use std::time::Duration;
 use sluicegate::{ManualClock, Quota};
 
 use super::keys::{Keys, keys};
+use super::offenders::Offenders;
+use crate::log::Line;
 use crate::policy::{Kind, Rule};
 
 /// A limiter whose time is up to so many stamps long is judged in both ways.
@@ -18,6 +20,7 @@ const SHORT_STAMPS: u32 = 5;
 #[derive(Debug, Default)]
 pub(super) struct Stamped {
     store: Option<Box<dyn Keys>>,
+    offenders: Option<Offenders>,
     /// Lines that it admitted, and that it refused.
     pub(super) allowed: u64,
     pub(super) denied: u64,
@@ -27,12 +30,24 @@ impl Stamped {
     pub(super) fn judge(
         &mut self,
         rule: &Rule,
+        line: &Line<'_>,
         key: &[u8],
         permits: u64,
         clock: &Arc<ManualClock>,
     ) {
+        if let Some(penalty) = &rule.penalty {
+            let offenders = self.offenders.get_or_insert_with(|| Offenders::new(penalty, clock));
+            if offenders.denial(key, permits).is_some() {
+                self.denied += 1;
+                return;
+            }
+        }
         let store = self.store.get_or_insert_with(|| keys(rule, clock));
-        match store.try_acquire(key, permits).decision {
+        let decision = store.try_acquire(key, permits).decision;
+        if let Some(offenders) = &mut self.offenders {
+            offenders.note(key, line, &decision);
+        }
+        match decision {
             Ok(_) => self.allowed += 1,
             Err(_) => self.denied += 1,
         }

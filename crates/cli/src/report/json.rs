@@ -68,6 +68,20 @@ pub struct TallySummary {
     pub denied_error: u64,
 }
 
+/// The counts of a penalty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PenaltySummary {
+    /// Lines that were offences and were noted.
+    pub offences: u64,
+    /// Penalties that began.
+    pub penalties: u64,
+    /// Lines that were refused because a penalty ran.
+    pub denied: u64,
+    /// Offences that were not noted, because there was no space for another key.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_noted: u64,
+}
+
 /// The counts of one named limiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimiterSummary {
@@ -84,6 +98,10 @@ pub struct LimiterSummary {
     /// Refusals by each of its parts, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<PartSummary>,
+    /// The counts of its penalty, if it has one. Lines that a penalty refused are among those of `denied`,
+    /// but not of `denied_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltySummary>,
     /// The counts at the stamps themselves, if the limiter counts in times about as short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_stamped: Option<StampedSummary>,
@@ -261,6 +279,12 @@ impl LimiterSummary {
             as_stamped: judge
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
+            penalty: judge.penalty().map(|counts| PenaltySummary {
+                offences: counts.offences,
+                penalties: counts.penalties,
+                denied: counts.denied,
+                not_noted: counts.not_noted,
+            }),
             lacking: LackingSummary::new(judge.lacking()),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
@@ -287,6 +311,7 @@ impl LimiterSummary {
             denied: keys.iter().map(|key| key.denied).sum(),
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
+            penalty: None,
             as_stamped: None,
             lacking: None,
             tally: None,

@@ -1,6 +1,7 @@
 //! The report for people: at most 100 columns, in colours that the output stream
 //! may remove again.
 
+mod penalties;
 mod steady;
 mod stores;
 mod waits;
@@ -75,6 +76,7 @@ impl Summary {
         if !heading.brief {
             self.write_parts(out, width)?;
             self.write_stores(replay, out, width)?;
+            self.write_penalties(replay, out, width)?;
             self.write_waits(replay, out, width)?;
             write_timelines(out, replay, width)?;
             self.write_delayed(replay, out, width)?;

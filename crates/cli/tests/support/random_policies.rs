@@ -101,6 +101,9 @@ fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
     if numbers.one_in(4) {
         text += numbers.pick(&["wait = \"2 s\"\n", "wait = \"refuse\"\n", "shadow = true\n"]);
     }
+    if numbers.one_in(3) {
+        text += &penalty(numbers);
+    }
     let starts_full = !fields.iter().any(|field| field.starts_with("initial"));
     let is_smooth = !fields.iter().any(|field| field.contains("refill = \"interval\""));
     if kind == "token_bucket" && starts_full && is_smooth && numbers.one_in(2) {
@@ -127,6 +130,11 @@ fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
         }
     }
     text
+}
+
+fn penalty(numbers: &mut Numbers) -> String {
+    let [within, refuse_for] = [time(numbers), time(numbers)];
+    requests::penalty(numbers, &within, &refuse_for)
 }
 
 /// Returns the fields of a kind, its numbers times `scale`.

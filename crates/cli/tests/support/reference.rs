@@ -13,9 +13,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use num_rational::BigRational;
 use num_traits::One;
+use sluicegate::WhenFull;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::report::{KeySummary, LackingSummary, LimiterSummary, StampSummary, Summary};
+use sluicegate_cli::report::{
+    KeySummary, LackingSummary, LimiterSummary, PenaltySummary, StampSummary, Summary,
+};
 
 #[path = "reference/buckets.rs"]
 mod buckets;
@@ -26,6 +29,8 @@ mod ideal;
 #[path = "reference/levels.rs"]
 #[allow(dead_code, reason = "only one of the programs that share the reference has levels")]
 pub(crate) mod levels;
+#[path = "reference/offenders.rs"]
+mod offenders;
 #[path = "reference/requests.rs"]
 mod requests;
 #[path = "reference/stores.rs"]
@@ -34,6 +39,7 @@ mod stores;
 mod windows;
 
 use self::ideal::Ideal;
+use self::offenders::Offender;
 use self::requests::Subject;
 use self::stores::Full;
 
@@ -90,8 +96,17 @@ pub(crate) fn replay(
                     Subject::Denied => of_rule.denied += 1,
                     Subject::Key(key, permits) => {
                         let kind = rule.kind_of(key.join("\n").as_bytes());
+                        let offender = of_rule.offenders.entry(key.clone()).or_default();
+                        if permits > 0 && offender.is_penalized(now) {
+                            let key = of_rule.keys.get_mut(&key).expect("it has offended");
+                            of_rule.penalty.denied += 1;
+                            key.denied += 1;
+                            key.seen = (key.seen.0, stamp);
+                            continue;
+                        }
                         let is_full = stores::is_full(rule, &of_rule.keys, &key, now, permits);
                         let key = of_rule.keys.entry(key).or_insert_with(|| Key::new(kind, now));
+                        let denied = key.denied;
                         if !is_full {
                             key.judge(now, permits);
                         } else if of_rule.full.admits(rule.store.when_full, now, permits) {
@@ -100,6 +115,14 @@ pub(crate) fn replay(
                             key.denied += 1;
                         }
                         key.seen = (key.seen.0.min(stamp), stamp);
+                        // A lack of space is no offence; what the shared bucket refuses is.
+                        let is_shared = matches!(rule.store.when_full, WhenFull::Share(_));
+                        let refused = (key.denied > denied).then_some(!is_full || is_shared);
+                        if let Some(penalty) = &rule.penalty
+                            && offenders::is_offence(penalty, &line, refused)
+                        {
+                            offender.offend(penalty.rule, now, &mut of_rule.penalty);
+                        }
                     }
                 }
             }
@@ -108,7 +131,7 @@ pub(crate) fn replay(
 
     let full = rules.iter().map(|(_, of_rule)| of_rule.full.requests).collect();
     let limiters = rules.into_iter().map(|(rule, of_rule)| {
-        let OfRule { keys, admitted, denied, lacking, .. } = of_rule;
+        let OfRule { keys, admitted, denied, lacking, penalty, .. } = of_rule;
         let mut denied_by = vec![0; rule.kind.parts().len()];
         for key in keys.values() {
             denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
@@ -125,6 +148,7 @@ pub(crate) fn replay(
         LimiterSummary {
             allowed: summary.allowed + admitted,
             denied: summary.denied + denied,
+            penalty: rule.penalty.as_ref().map(|_| penalty),
             lacking: (lacking != LackingSummary::default()).then_some(lacking),
             ..summary
         }
@@ -205,6 +229,8 @@ struct OfRule {
     denied: u64,
     lacking: LackingSummary,
     full: Full,
+    offenders: BTreeMap<Vec<String>, Offender>,
+    penalty: PenaltySummary,
 }
 
 struct Key {

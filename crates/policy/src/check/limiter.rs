@@ -27,6 +27,7 @@ impl Checks<'_> {
         let kind = self.kind(&given);
         let store = self.store(&given, kind.as_ref());
         let cost = self.cost(&given, kind.as_ref());
+        let penalty = self.penalty(&given);
         let (filter, except) = (self.only(&given), self.except(&given));
         let key = self.key(&given);
         let overrides = self.overrides(&given, &key, kind.as_ref());
@@ -38,6 +39,7 @@ impl Checks<'_> {
             filter,
             except,
             cost: cost?,
+            penalty: penalty?,
             store: store?,
             wait: given.get("wait").and_then(time),
             shadow: matches!(given.get("shadow").map(|node| &node.value), Some(Value::Flag(true))),

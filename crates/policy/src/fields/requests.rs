@@ -38,6 +38,8 @@ static FILTER: [Field; 9] = [
 
 pub(super) const FILTER_FORM: Form = Form::Table(&FILTER, "{ method = \"POST\" }");
 static FILTER_TABLE: Form = FILTER_FORM;
+static OFFENCES: Form = Form::Either(&Form::Word(&["refusals"]), &FILTER_TABLE);
+pub(super) const OFFENCES_FORM: Form = Form::OneOrMany(&OFFENCES);
 pub(super) const EXCEPT_FORM: Form = Form::OneOrMany(&FILTER_TABLE);
 
 static FIELD_NAMES: [&str; 9] =

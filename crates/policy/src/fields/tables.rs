@@ -1,6 +1,10 @@
 //! The tables of fields.
 
-use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
+use sluicegate::PenaltyRule;
+
+use super::requests::{
+    COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, OFFENCES_FORM, TEXT,
+};
 use super::{Field, Form, KindFields};
 
 /// The longest name of a limiter, in characters.
@@ -67,8 +71,40 @@ static DAYS: [Field; 7] = [
     field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
 ];
 
+static PENALTY: [Field; 7] = [
+    needed(
+        "offences",
+        Form::Whole(1, PenaltyRule::MAX_OFFENCES),
+        "The offences that begin a penalty: from 1 to 1023.",
+    ),
+    needed("within", Form::Time, "The period within which they count."),
+    needed("refuse_for", Form::Time, "The length of the penalty."),
+    field(
+        "longest",
+        Form::Time,
+        "The length of the longest penalty, if each is to be twice as long as the one before.",
+    ),
+    field(
+        "forgotten_after",
+        Form::Time,
+        "The time without offences after which the next penalty is the first again; `longest` if left \
+         out.",
+    ),
+    field(
+        "by",
+        OFFENCES_FORM,
+        "The offences: `refusals` by the limit (default), requests that it grants and whose answers are in \
+         a set such as { status = [401, 403] }, or a list of these.",
+    ),
+    field(
+        "max_keys",
+        Form::Whole(1, MAX_SIZE),
+        "The most keys of which offences are remembered; 1000000 if left out.",
+    ),
+];
+
 /// The fields of a limiter.
-pub(crate) static LIMITER: [Field; 31] = [
+pub(crate) static LIMITER: [Field; 32] = [
     field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
     field("key", KEY_FORM, "Requests that agree in this share one limiter; `client` if left out."),
     field(
@@ -154,6 +190,11 @@ pub(crate) static LIMITER: [Field; 31] = [
         COST_FORM,
         "The permits of a request, its response's bytes, a number that it has, or a list of rules of \
          which the first that matches counts; 1 if left out.",
+    ),
+    field(
+        "penalty",
+        Form::Table(&PENALTY, "{ offences = 5, within = \"10 minutes\", refuse_for = \"1 hour\" }"),
+        "Refuses a key for a time after a number of offences; no penalty if left out.",
     ),
     field("store", Form::Word(&["exact", "table"]), "The store of the keys; exact if left out."),
     field(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::KINDS;
 
 /// Words that fields have, besides the kinds of limiters.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 21] = [
     ("meter", "Each request adds to a level, which leaks at the rate."),
     ("min_interval", "Requests are at least an interval apart."),
     ("smooth", "Tokens come back continuously."),
@@ -25,6 +25,7 @@ const WORDS: [(&str, &str); 20] = [
     ("deny", "Its requests are denied."),
     ("admit", "Its requests are admitted."),
     ("refuse", "A request that is not granted its permits at once is refused."),
+    ("refusals", "Requests that the limit refuses."),
     ("client", "Address or name of the client."),
     ("all", "One limiter for all requests."),
     ("bytes", "One permit for each byte of the response."),

@@ -11,6 +11,7 @@ use super::change::Steps;
 use super::clocks::SharedClock;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
+use super::offenders::Offenders;
 use super::past::Past;
 use super::place::Terms;
 use super::slot::Slot;
@@ -27,9 +28,12 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         let (terms, in_force) = (Terms::of(new), slot.place.in_force());
         let mut is_in_place = true;
         // Decisions go on, if it is one step that forgets nothing.
-        let is_simple = in_force.terms == terms && !changes_a_burst(&old.kind, &new.kind);
+        let is_simple = in_force.terms == terms
+            && old.penalty == new.penalty
+            && !changes_a_burst(&old.kind, &new.kind);
         if !is_simple || !in_force.limiter.change(&old.kind, &new.kind, Steps::One) {
-            slot.place.change::<Unbuildable>(terms, |limiter, past| {
+            let offenders = self.offenders(in_force.offenders.as_ref(), old, new)?;
+            slot.place.change::<Unbuildable>((terms, offenders), |limiter, past| {
                 let now_nanos = self.shared.clocks.elapsed.now_nanos();
                 let all = Past::added(past.as_ref(), &limiter.counted(), now_nanos);
                 let reset_after =
@@ -60,8 +64,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     ) -> Result<bool, Unbuildable> {
         let (terms, in_force) = (Terms::of(new), slot.place.in_force());
         let mut is_in_place = true;
-        if in_force.terms != terms || !in_force.limiter.change(old, new, Steps::One) {
-            slot.place.change::<Unbuildable>(terms, |keys, _| {
+        let is_simple = in_force.terms == terms && old.penalty == new.penalty && old.key == new.key;
+        if !is_simple || !in_force.limiter.change(old, new, Steps::One) {
+            let offenders = self.offenders(in_force.offenders.as_ref(), old, new)?;
+            slot.place.change::<Unbuildable>((terms, offenders), |keys, _| {
                 if keys.change(old, new, Steps::Several) {
                     return Ok(None);
                 }
@@ -77,6 +83,24 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         slot.place.set_policy(Arc::clone(new));
         slot.keep_line();
         Ok(is_in_place)
+    }
+
+    /// Returns the offenders of `new`. The rule of those that stay changes at once: an offence that is noted
+    /// meanwhile is judged by one rule or the other.
+    fn offenders(
+        &self,
+        before: Option<&Offenders>,
+        old: &LimiterPolicy,
+        new: &LimiterPolicy,
+    ) -> Result<Option<Offenders>, Unbuildable> {
+        // Those of other keys are not those of the new ones.
+        let before = before.filter(|_| old.key == new.key);
+        let (old, new) = (old.penalty.as_ref(), new.penalty.as_ref());
+        let offenders = Offenders::by(before, old, new, &self.shared.clocks.elapsed)?;
+        if let (Some(offenders), Some(new)) = (&offenders, new) {
+            offenders.change_rule(new.rule);
+        }
+        Ok(offenders)
     }
 }
 

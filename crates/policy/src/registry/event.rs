@@ -158,6 +158,7 @@ fn change(
         ("filter", old.filter != new.filter),
         ("except", old.except != new.except),
         ("cost", old.cost != new.cost),
+        ("penalty", old.penalty != new.penalty),
         ("store", old.store != new.store),
         ("wait", old.wait != new.wait),
         ("shadow", old.shadow != new.shadow),

@@ -83,6 +83,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             filter: Filter::default(),
             except: Vec::new(),
             cost: Cost::Permits(1),
+            penalty: None,
             store: Store::default(),
             wait: None,
             shadow: false,

@@ -11,6 +11,9 @@ use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
 
+/// The key of the only offender of a limiter without keys.
+pub(super) const NO_KEY: &[u8] = b"";
+
 /// A named limiter of a [`Registry`](super::Registry).
 ///
 /// It is a [`Limiter`], so an `Arc<dyn Limiter>` can be made of it, or a part of an
@@ -166,6 +169,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// [`Denied`] if not even one permit is available.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let pass = self.limiter.pass_up_to(
+            NO_KEY,
             permits,
             Limiter::try_acquire,
             Limiter::try_acquire_up_to,
@@ -181,7 +185,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     ///
     /// The same as for [`try_acquire`](LimiterHandle::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.look(permits, Limiter::peek, Limiter::peek)
+        self.limiter.look(NO_KEY, permits, Limiter::peek, Limiter::peek)
     }
 }
 
@@ -206,15 +210,19 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.look(permits, Limiter::peek_ahead, Limiter::peek_ahead)
+        self.limiter.look(NO_KEY, permits, Limiter::peek_ahead, Limiter::peek_ahead)
     }
 
     /// Receipts cannot give anything back once the limiter was replaced, until the handle is refreshed;
     /// nor with `shadow`, or while callers wait.
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         if let Some(own) = self.limiter.own() {
+            if let Some(denied) = own.denial(NO_KEY, permits) {
+                return Err(denied);
+            }
             let receipt = own.limiter.try_acquire_revocable(permits);
             if self.limiter.is_still_own() {
+                own.note(NO_KEY, receipt.as_ref().err());
                 let answer = receipt.as_ref().map(Receipt::grant);
                 self.limiter.place().count(
                     own.terms,
@@ -228,8 +236,9 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// Makes the limiter full again, and grants those in line what they wait for.
+    /// Makes the limiter full again, ends a penalty, and grants those in line what they wait for.
     fn reset(&self) {
+        self.pardon();
         self.limiter.line().reset();
     }
 

@@ -153,6 +153,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
         let pass = self.keys.pass_up_to(
+            key,
             permits,
             |keys, permits| keys.try_acquire(key, permits),
             |keys, permits| keys.try_acquire_up_to(key, permits),
@@ -169,6 +170,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     pub fn peek(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64) -> Result<Grant, Denied> {
         let key = key.as_ref();
         self.keys.look(
+            key,
             permits,
             |keys, permits| each_store!(keys, store => store.peek(key, permits)),
             |line, permits| line.peek(key, permits),
@@ -179,7 +181,9 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
 impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     fn batch(&self, batch: &[&[u8]], permits: u64) -> Vec<Result<Grant, Denied>> {
         let answers = self.keys.decide(|in_force| {
-            let is_plain = !in_force.terms.is_shadow && !self.keys.has_waiters(in_force.terms);
+            let is_plain = !in_force.terms.is_shadow
+                && in_force.offenders.is_none()
+                && !self.keys.has_waiters(in_force.terms);
             is_plain.then(|| (in_force.terms, in_force.limiter.try_acquire_batch(batch, permits)))
         });
         let counted = answers.map(|(terms, answers)| {
@@ -224,8 +228,12 @@ macro_rules! keyed_limiter {
                 if let Some(own) = self.keys.own()
                     && let Keys::Table(table) = &own.limiter
                 {
+                    if let Some(denied) = own.denial($bytes(key), permits) {
+                        return Err(denied);
+                    }
                     let receipt = table.try_acquire_revocable($bytes(key), permits);
                     if self.keys.is_still_own() {
+                        own.note($bytes(key), receipt.as_ref().err());
                         let answer = receipt.as_ref().map(Receipt::grant);
                         let answer = answer.as_ref().map_err(|denied| *denied);
                         self.keys.place().count(own.terms, permits, answer);
@@ -253,11 +261,15 @@ macro_rules! keyed_limiter {
                 KeyedHandle::peek(self, key, permits)
             }
 
+            /// Makes the key full, and ends its penalty.
             fn reset(&self, key: &$Key) {
+                self.pardon(key);
                 self.keys.line().reset($bytes(key));
             }
 
+            /// Forgets the key, and its offences.
             fn remove(&self, key: &$Key) -> bool {
+                self.pardon(key);
                 self.keys.line().remove($bytes(key))
             }
 

@@ -9,6 +9,7 @@ use super::clocks::{Clocks, SharedClock};
 use super::in_line::Current;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
+use super::offenders::Offenders;
 use super::slot::Slot;
 use crate::{KeyField, LimiterPolicy, Unbuildable};
 
@@ -104,11 +105,12 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
 impl<C: SharedClock, U: SharedClock> Form<C, U> {
     fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks<C, U>) -> Result<Self, Unbuildable> {
         let own = Arc::clone(policy);
+        let offenders = Offenders::new(policy.penalty.as_ref(), &clocks.elapsed)?;
         Ok(if has_keys(policy) {
             let line = |place: &Arc<_>| {
                 QueuedKeys::with_clock(Current(Arc::clone(place)), clocks.elapsed.clone())
             };
-            Form::Keys(Arc::new(Slot::new(Keys::new(policy, clocks)?, own, line)))
+            Form::Keys(Arc::new(Slot::new(Keys::new(policy, clocks)?, offenders, own, line)))
         } else {
             let limiter = clocks.limiter(&policy.kind, false, None)?;
             let line = |place: &Arc<_>| {
@@ -116,7 +118,7 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
                 // Callers that wait are few: one slot will do.
                 Counted::with_slots(Queued::with_clock(current, clocks.elapsed.clone()), 1)
             };
-            Form::One(Arc::new(Slot::new(limiter, own, line)))
+            Form::One(Arc::new(Slot::new(limiter, offenders, own, line)))
         })
     }
 

@@ -14,6 +14,7 @@ use arc_swap::ArcSwap;
 use sluicegate::{AnswerCounters, Denied, Grant};
 
 use super::generation::Generation;
+use super::offenders::Offenders;
 use super::past::Past;
 use super::shadow::Shadow;
 use crate::{Cost, LimiterPolicy};
@@ -23,7 +24,23 @@ use crate::{Cost, LimiterPolicy};
 pub(super) struct InForce<L> {
     pub(super) limiter: L,
     pub(super) terms: Terms,
+    /// The keys that have offended, if the policy has a penalty.
+    pub(super) offenders: Option<Offenders>,
     pub(super) generation: u64,
+}
+
+impl<L> InForce<L> {
+    /// Returns the denial of a request, if the penalty of its key runs.
+    pub(super) fn denial(&self, key: &[u8], permits: u64) -> Option<Denied> {
+        self.offenders.as_ref()?.denial(key, permits)
+    }
+
+    /// Notes a denial by the limiter, if that is an offence.
+    pub(super) fn note(&self, key: &[u8], denied: Option<&Denied>) {
+        if let (Some(offenders), Some(denied)) = (&self.offenders, denied) {
+            offenders.note(key, denied);
+        }
+    }
 }
 
 /// The terms of a policy that the handle applies.
@@ -64,8 +81,12 @@ pub(super) struct Place<L> {
 }
 
 impl<L: Clone> Place<L> {
-    pub(super) fn new(limiter: L, policy: Arc<LimiterPolicy>) -> Place<L> {
-        let in_force = InForce { limiter, terms: Terms::of(&policy), generation: 0 };
+    pub(super) fn new(
+        limiter: L,
+        offenders: Option<Offenders>,
+        policy: Arc<LimiterPolicy>,
+    ) -> Place<L> {
+        let in_force = InForce { limiter, terms: Terms::of(&policy), offenders, generation: 0 };
         Place {
             generation: Generation::default(),
             in_force: ArcSwap::from_pointee(in_force),
@@ -132,11 +153,11 @@ impl<L: Clone> Place<L> {
     }
 
     /// Lets `change` change the limiter in force by any number of steps, or return another in its place,
-    /// and puts `terms` in force with it: in one step, as all decisions see it. `change` is to carry the
-    /// past over too.
+    /// and puts `terms` and `offenders` in force with it: in one step, as all decisions see it. `change` is
+    /// to carry the past over too.
     pub(super) fn change<E>(
         &self,
-        terms: Terms,
+        (terms, offenders): (Terms, Option<Offenders>),
         change: impl FnOnce(&L, &mut Option<Past>) -> Result<Option<L>, E>,
     ) -> Result<(), E> {
         let mut past = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +169,7 @@ impl<L: Clone> Place<L> {
         let mut publish = Publish { place: self, next: Some(next) };
         let other = change(&old.limiter, &mut past)?;
         if let Some(next) = &mut publish.next {
-            next.terms = terms;
+            (next.terms, next.offenders) = (terms, offenders);
             next.limiter = other.unwrap_or_else(|| old.limiter.clone());
         }
         Ok(())

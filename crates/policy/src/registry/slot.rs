@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sluicegate::{Denied, Grant, LineLimits};
 
+use super::offenders::Offenders;
 use super::place::{InForce, Place, Terms};
 use super::shadow::{self, Pass};
 use crate::LimiterPolicy;
@@ -36,20 +37,31 @@ pub(super) struct Slot<L: HasLine> {
 /// A handle's copy of the limiter in force, and the slot where others may follow it.
 pub(super) struct Follower<L: HasLine> {
     own: InForce<L>,
-    /// The generation, unless the limiter is in `shadow` or its answers are counted: then one that never is.
+    /// The generation, unless the limiter is in `shadow`, its keys can offend, or its answers are counted:
+    /// then one that never is.
     plain: u64,
     place: Arc<Place<L>>,
     slot: Arc<Slot<L>>,
+}
+
+/// The answer to a call.
+struct Asked {
+    terms: Terms,
+    permits: u64,
+    answer: Result<Grant, Denied>,
+    /// The offenders, if a denial comes from the limiter and not from a penalty.
+    noting: Option<Offenders>,
 }
 
 impl<L: HasLine> Slot<L> {
     /// Creates the slot, with the line that `line` makes.
     pub(super) fn new(
         limiter: L,
+        offenders: Option<Offenders>,
         policy: Arc<LimiterPolicy>,
         line: impl FnOnce(&Arc<Place<L>>) -> L::Line,
     ) -> Slot<L> {
-        let place = Arc::new(Place::new(limiter, policy));
+        let place = Arc::new(Place::new(limiter, offenders, policy));
         let slot = Slot { line: line(&place), place };
         slot.keep_line();
         slot
@@ -71,7 +83,8 @@ impl<L: HasLine> Slot<L> {
     pub(super) fn follower(self: &Arc<Self>) -> Follower<L> {
         let own = InForce::clone(&self.place.in_force());
         // Generations that are in force are even.
-        let is_plain = !own.terms.is_shadow && self.place.answers.get().is_none();
+        let is_plain =
+            !own.terms.is_shadow && own.offenders.is_none() && self.place.answers.get().is_none();
         let plain = if is_plain { own.generation } else { u64::MAX };
         Follower { own, plain, place: Arc::clone(&self.place), slot: Arc::clone(self) }
     }
@@ -121,16 +134,18 @@ impl<L: HasLine> Follower<L> {
     }
 
     /// Decides by the terms in force, on as many permits as the caller names, or else as a call costs.
-    /// `ask` asks the limiter, and `ask_line` the line if anybody stands there.
+    /// `ask` asks the limiter for the `key`, and `ask_line` the line if anybody stands there. The key of a
+    /// limiter without keys is empty.
     #[inline(never)]
     pub(super) fn pass(
         &self,
+        key: &[u8],
         permits: Option<u64>,
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Pass, Denied> {
         let (terms, permits, answer) =
-            self.ask(permits, |limiter, permits, _| ask(limiter, permits), ask_line);
+            self.ask_and_note(key, permits, |limiter, permits, _| ask(limiter, permits), ask_line);
         self.place.count(terms, permits, answer.as_ref());
         self.place.shadow.judge(terms, permits, answer)
     }
@@ -139,12 +154,13 @@ impl<L: HasLine> Follower<L> {
     /// `ask_line` take nothing.
     pub(super) fn look(
         &self,
+        key: &[u8],
         permits: u64,
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Grant, Denied> {
-        let (terms, permits, answer) =
-            self.ask(Some(permits), |limiter, permits, _| ask(limiter, permits), ask_line);
+        let ask = |limiter: &L, permits, _| ask(limiter, permits);
+        let Asked { terms, permits, answer, .. } = self.ask(key, Some(permits), ask, ask_line);
         shadow::shown(terms, permits, answer).map(|pass| pass.grant())
     }
 
@@ -154,6 +170,7 @@ impl<L: HasLine> Follower<L> {
     #[inline(never)]
     pub(super) fn pass_up_to(
         &self,
+        key: &[u8],
         permits: u64,
         ask_all: impl Fn(&L, u64) -> Result<Grant, Denied>,
         ask: impl Fn(&L, u64) -> Result<Grant, Denied>,
@@ -166,32 +183,57 @@ impl<L: HasLine> Follower<L> {
             // What there is, is taken all the same.
             ask_all(limiter, permits).inspect_err(|_| _ = ask(limiter, permits))
         };
-        let (terms, permits, answer) = self.ask(Some(permits), ask, ask_line);
+        let (terms, permits, answer) = self.ask_and_note(key, Some(permits), ask, ask_line);
         self.place.count(terms, permits, answer.as_ref());
         self.place.shadow.judge(terms, permits, answer)
     }
 
+    /// Asks, and notes a denial by the limiter if that is an offence.
+    fn ask_and_note(
+        &self,
+        key: &[u8],
+        permits: Option<u64>,
+        ask: impl FnMut(&L, u64, Terms) -> Result<Grant, Denied>,
+        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> (Terms, u64, Result<Grant, Denied>) {
+        let Asked { terms, permits, answer, noting } = self.ask(key, permits, ask, ask_line);
+        if let (Some(offenders), Err(denied)) = (noting, &answer) {
+            offenders.note(key, denied);
+        }
+        (terms, permits, answer)
+    }
+
     fn ask(
         &self,
+        key: &[u8],
         permits: Option<u64>,
         mut ask: impl FnMut(&L, u64, Terms) -> Result<Grant, Denied>,
         mut ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
-    ) -> (Terms, u64, Result<Grant, Denied>) {
+    ) -> Asked {
         loop {
-            let (generation, terms, permits, answer) = self.decide(|in_force| {
-                let terms = in_force.terms;
+            let (generation, asked) = self.decide(|in_force| {
+                let (terms, offenders) = (in_force.terms, &in_force.offenders);
                 let permits = permits.unwrap_or(terms.cost);
-                let is_free = !self.has_waiters(terms);
-                let answer = is_free.then(|| ask(&in_force.limiter, permits, terms));
-                (in_force.generation, terms, permits, answer)
+                let asked = |answer, noting| Asked { terms, permits, answer, noting };
+                let answer = match in_force.denial(key, permits) {
+                    Some(denied) => Ok(asked(Err(denied), None)),
+                    None if !self.has_waiters(terms) => {
+                        let answer = ask(&in_force.limiter, permits, terms);
+                        let is_denied = answer.is_err();
+                        Ok(asked(answer, offenders.clone().filter(|_| is_denied)))
+                    }
+                    None => Err((terms, permits, offenders.clone())),
+                };
+                (in_force.generation, answer)
             });
-            if let Some(answer) = answer {
-                return (terms, permits, answer);
-            }
+            let (terms, permits, noting) = match asked {
+                Ok(asked) => return asked,
+                Err(to_line) => to_line,
+            };
             let answer = ask_line(&self.slot.line, permits);
             // The line has asked the limiter in force: by now it may be one that goes with other terms.
             if self.place.generation.is_still(generation) {
-                return (terms, permits, answer);
+                return Asked { terms, permits, answer, noting };
             }
         }
     }
@@ -199,6 +241,11 @@ impl<L: HasLine> Follower<L> {
     /// Returns the terms in force.
     pub(super) fn terms(&self) -> Terms {
         self.decide(|in_force| in_force.terms)
+    }
+
+    /// Returns the offenders by the terms in force, if the policy has a penalty.
+    pub(super) fn offenders(&self) -> Option<Offenders> {
+        self.decide(|in_force| in_force.offenders.clone())
     }
 
     fn is_own(&self) -> bool {

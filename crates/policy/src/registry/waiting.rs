@@ -3,7 +3,7 @@
 use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Wait};
 
 use super::clocks::SharedClock;
-use super::handle::LimiterHandle;
+use super::handle::{LimiterHandle, NO_KEY};
 use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
 use super::shadow::Pass;
@@ -56,12 +56,18 @@ impl<L: HasLine> Follower<L> {
     /// Begins a call, which tries by `pass` if nobody may wait.
     fn begin(
         &self,
-        name: &str,
+        (name, key): (&str, &[u8]),
         permits: Option<u64>,
         pass: impl FnOnce() -> Result<Pass, Denied>,
     ) -> Begun {
-        let terms = self.terms();
+        let (terms, denial) = self.decide(|in_force| {
+            let permits = permits.unwrap_or(in_force.terms.cost);
+            (in_force.terms, in_force.denial(key, permits))
+        });
         if terms.waits && !self.place().is_removed() {
+            if let Some(denied) = denial {
+                return Begun::Told(Err(WaitError::Denied(denied)));
+            }
             return Begun::Stand(permits.unwrap_or(terms.cost));
         }
         Begun::Told(pass().map_err(|denied| {
@@ -77,7 +83,7 @@ impl<L: HasLine> Follower<L> {
     /// changed tries by `pass`, if these let everybody through.
     fn end(
         &self,
-        name: &str,
+        (name, key): (&str, &[u8]),
         answer: Result<Grant, AcquireError>,
         pass: impl FnOnce() -> Result<Pass, Denied>,
     ) -> Result<Pass, WaitError> {
@@ -87,7 +93,12 @@ impl<L: HasLine> Follower<L> {
                 Err(WaitError::Removed { name: name.to_owned() })
             }
             Err(_) if self.terms().is_shadow => pass().map_err(WaitError::Denied),
-            Err(error) => Err(WaitError::Line(error)),
+            Err(error) => {
+                if let Some(offenders) = self.offenders() {
+                    offenders.note_line(key, &error);
+                }
+                Err(WaitError::Line(error))
+            }
         }
     }
 }
@@ -100,6 +111,7 @@ impl<L: HasLine> Follower<L> {
 ///   refused at once.
 /// * While anybody waits, [`try_acquire`](LimiterHandle::try_acquire) overtakes nobody.
 /// * With `shadow` nobody waits, and nobody is refused.
+/// * A caller whose penalty runs is refused at once. One that stands in line when it begins keeps its place.
 ///
 /// **Changes.** When the terms change, those in line keep their places, and are granted their permits by
 /// the new terms: at once, if these have them now. Each has the new `wait`, from when it came. Whoever is
@@ -172,21 +184,21 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     }
 
     fn wait_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
-        match self.limiter.begin(&self.name, permits, || self.pass(permits)) {
+        match self.limiter.begin((&self.name, NO_KEY), permits, || self.pass(permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.limiter.line().acquire(permits);
-                self.limiter.end(&self.name, answer, || self.pass(Some(permits)))
+                self.limiter.end((&self.name, NO_KEY), answer, || self.pass(Some(permits)))
             }
         }
     }
 
     async fn ready_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
-        match self.limiter.begin(&self.name, permits, || self.pass(permits)) {
+        match self.limiter.begin((&self.name, NO_KEY), permits, || self.pass(permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.limiter.line().acquire_async(permits).await;
-                self.limiter.end(&self.name, answer, || self.pass(Some(permits)))
+                self.limiter.end((&self.name, NO_KEY), answer, || self.pass(Some(permits)))
             }
         }
     }
@@ -196,7 +208,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     pub(super) fn pass(&self, permits: Option<u64>) -> Result<Pass, Denied> {
         // Not of the line with counts: the answer is counted here.
         let ask_line = |line: &Line<C, U>, permits| line.limiter().try_acquire(permits);
-        self.limiter.pass(permits, Limiter::try_acquire, ask_line)
+        self.limiter.pass(NO_KEY, permits, Limiter::try_acquire, ask_line)
     }
 }
 
@@ -253,23 +265,23 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     }
 
     fn wait_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
-        match self.keys.begin(&self.name, permits, || self.pass(key, permits)) {
+        match self.keys.begin((&self.name, key), permits, || self.pass(key, permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.keys.line().acquire(key, permits);
                 self.count(permits, &answer);
-                self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
+                self.keys.end((&self.name, key), answer, || self.pass(key, Some(permits)))
             }
         }
     }
 
     async fn ready_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
-        match self.keys.begin(&self.name, permits, || self.pass(key, permits)) {
+        match self.keys.begin((&self.name, key), permits, || self.pass(key, permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.keys.line().acquire_async(key, permits).await;
                 self.count(permits, &answer);
-                self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
+                self.keys.end((&self.name, key), answer, || self.pass(key, Some(permits)))
             }
         }
     }
@@ -285,6 +297,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     #[inline(never)]
     pub(super) fn pass(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, Denied> {
         self.keys.pass(
+            key,
             permits,
             |keys, permits| keys.try_acquire(key, permits),
             |line, permits| line.try_acquire(key, permits),

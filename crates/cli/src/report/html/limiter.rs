@@ -73,6 +73,7 @@ impl<'a> Section<'a> {
                     }
                     (self.overrides())
                     (self.parts())
+                    (self.penalty())
                     (self.as_stamped())
                     (keys::tables(self.limiter, self.judge, self.stamps, self.unit()))
                 }
@@ -123,6 +124,19 @@ impl<'a> Section<'a> {
                         td { (count(part.denied)) }
                         td { (share(part.denied, self.judged())) }
                     } } }
+                }
+            }
+        }
+    }
+
+    fn penalty(&self) -> Markup {
+        let counts = self.limiter.penalty.zip(self.judge.rule().penalty.as_ref());
+        html! {
+            @if let Some((counts, penalty)) = counts {
+                p {
+                    "Penalty: " (penalty.to_string()) ". " (count(counts.offences)) " offences began "
+                    (count(counts.penalties)) " penalties, which denied " (count(counts.denied)) " requests ("
+                    (share(counts.denied, self.judged())) " %)."
                 }
             }
         }

@@ -109,6 +109,25 @@ fn filter(numbers: &mut Numbers) -> String {
     }
 }
 
+/// Returns the line of a penalty.
+pub(super) fn penalty(numbers: &mut Numbers, within: &str, refuse_for: &str) -> String {
+    let by = match numbers.below(4) {
+        0 => String::new(),
+        1 => ", by = \"refusals\"".to_owned(),
+        2 => format!(", by = {{ {} }}", filter(numbers)),
+        _ => format!(", by = [\"refusals\", {{ {} }}]", filter(numbers)),
+    };
+    let longer = numbers.pick(&[
+        "",
+        ", longest = \"1 hour\"",
+        ", longest = \"1 hour\", forgotten_after = \"7 s 3 ns\"",
+    ]);
+    let offences = 1 + numbers.below(4);
+    format!(
+        "penalty = {{ offences = {offences}, within = \"{within}\", refuse_for = \"{refuse_for}\"{by}{longer} }}\n"
+    )
+}
+
 /// Returns the line of a cost, or nothing.
 pub(super) fn cost(numbers: &mut Numbers) -> String {
     match numbers.below(10) {

@@ -175,7 +175,7 @@ fn ranks(template: &str, path: &str) -> Option<Vec<u8>> {
     rest.next().is_none().then_some(ranks)
 }
 
-fn is_in(filter: &Filter, line: &Line<'_>) -> bool {
+pub(super) fn is_in(filter: &Filter, line: &Line<'_>) -> bool {
     let path = field_of(line, KeyField::Path);
     let has = |value: Option<String>, wanted: &[String]| {
         wanted.is_empty() || value.is_some_and(|value| wanted.contains(&value))
