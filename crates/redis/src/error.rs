@@ -49,6 +49,32 @@ pub enum LimitError {
         /// The largest number allowed.
         most: u32,
     },
+    /// A limit of concurrency is out of range.
+    #[error("limit of concurrency is {limit}: must be from 1 to {most}")]
+    Concurrency {
+        /// The limit.
+        limit: u64,
+        /// The largest limit allowed.
+        most: u64,
+    },
+    /// The time for which permits are held is out of range.
+    #[error("hold is {hold:?}: must be whole microseconds from {least:?} to {most:?}")]
+    Hold {
+        /// The time.
+        hold: Duration,
+        /// The shortest time allowed.
+        least: Duration,
+        /// The longest time allowed.
+        most: Duration,
+    },
+    /// Two limits of several would share the keys in which they count.
+    #[error("limits {first} and {second} have the same keys: give each another prefix")]
+    SameKeys {
+        /// The index of a limit.
+        first: usize,
+        /// The index of the other.
+        second: usize,
+    },
     /// A log would have to remember too many grants.
     #[error(
         "limit of the log is {limit}: must be at most {most}; a sliding window of slots has no such bound"
@@ -150,6 +176,47 @@ pub enum TryAcquireError {
     /// The limit denied them.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// The key is too long. The server was not asked.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The server did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The reason why a holder's time was not prolonged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenewError {
+    /// The time was over, or the server has lost its data: others may hold the permits now.
+    #[error("the permits are held no more: enter again")]
+    Expired,
+    /// The server did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The reason why a request to several limits got no permits.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TryAcquireAllError {
+    /// A limit denied them: of those that did, the one with the longest wait.
+    #[error("denied by the limit at index {which}")]
+    Denied {
+        /// The index of the limit.
+        which: usize,
+        /// Its denial.
+        #[source]
+        denied: Denied,
+    },
+    /// The number of amounts is not that of the limits. The server was not asked.
+    #[error("{amounts} amounts for {limits} limits: must be one for each")]
+    Amounts {
+        /// The number of amounts.
+        amounts: usize,
+        /// The number of limits.
+        limits: usize,
+    },
     /// The key is too long. The server was not asked.
     #[error(transparent)]
     Key(#[from] KeyError),

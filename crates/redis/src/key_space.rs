@@ -10,8 +10,8 @@ use crate::error::KeyError;
 /// limit with what its state depends on, and the key. The braces make the key a hash tag, so that in a cluster
 /// all limits of one key are on one node.
 ///
-/// Control characters, spaces, braces and `%` are written as `%` and two digits, so keys that differ have
-/// names that differ, and no key can leave its braces.
+/// Control characters, spaces, braces and `%` are written as `%` and two digits, and the empty key as `%` alone, so keys
+/// that differ have names that differ, and no key can leave its braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySpace {
     prefix: String,
@@ -44,6 +44,11 @@ impl KeySpace {
         KeySpace { max_key, ..self }
     }
 
+    /// Returns whether keys have the same names in `other`.
+    pub(crate) fn shares_names(&self, other: &KeySpace) -> bool {
+        self.prefix == other.prefix
+    }
+
     /// Returns the name of `key` for limits of a kind.
     pub(crate) fn name(&self, kind: &str, key: &str) -> Result<String, KeyError> {
         let mut name = String::with_capacity(self.prefix.len() + kind.len() + key.len() + 4);
@@ -55,6 +60,10 @@ impl KeySpace {
         // No more than that is written of a key that is far too long.
         check("key", key.len(), self.max_key)?;
         escape(key, &mut name);
+        if key.is_empty() {
+            // Empty braces are no hash tag.
+            name.push('%');
+        }
         check("key", name.len() - before, self.max_key)?;
         name.push('}');
         Ok(name)
@@ -95,7 +104,7 @@ mod tests {
             "app:tb:{ip:2001:db8::1}",
             "app:tb:{api:/v1/items:7}",
             "app:tb:{global:api}",
-            "app:tb:{}",
+            "app:tb:{%}",
         ];
         assert_eq!(names, expected);
     }

@@ -28,6 +28,8 @@
 //! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
 //! | `cluster`, `sentinel`, `tls` | the connections of the crate `redis` to clusters, by sentinels, and by TLS |
 
+mod all;
+mod concurrency;
 mod decision;
 mod error;
 mod estimate;
@@ -44,8 +46,12 @@ mod script;
 #[cfg(test)]
 mod tests;
 
+pub use crate::all::RedisAll;
+pub use crate::concurrency::{Held, RedisConcurrency};
 pub use crate::decision::{Decision, Verb};
-pub use crate::error::{KeyError, LimitError, StoreError, TryAcquireError};
+pub use crate::error::{
+    KeyError, LimitError, RenewError, StoreError, TryAcquireAllError, TryAcquireError,
+};
 pub use crate::estimate::{RedisEstimate, RedisSettled};
 pub use crate::fallback::{Fallback, share_of};
 pub use crate::guarded::{BreakerState, GuardCounts, Guarded};

@@ -99,6 +99,11 @@ impl KeyedLimit {
         Request { more, ..Request::new(&self.limit, name.to_owned(), "give_back", permits) }
     }
 
+    /// Returns whether keys have the same names for `other`.
+    pub(crate) fn shares_keys(&self, other: &KeyedLimit) -> bool {
+        self.limit.kind() == other.limit.kind() && self.keys.shares_names(&other.keys)
+    }
+
     /// Returns the name of `key` on the server.
     pub(crate) fn name(&self, key: &str) -> Result<String, KeyError> {
         self.keys.name(self.limit.kind(), key)
@@ -133,6 +138,15 @@ impl<'a> Request<'a> {
     /// Returns the name of the key on the server.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn permits(&self) -> &str {
+        &self.permits_text
+    }
+
+    /// Returns the time that a test has set, or nothing.
+    pub(crate) fn time(&self) -> &str {
+        &self.time
     }
 
     /// Returns the arguments that only this limit has.

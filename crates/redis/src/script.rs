@@ -61,6 +61,31 @@ script!(FIXED_WINDOW, "fixed_window");
 script!(SLIDING_COUNTER, "sliding_counter");
 script!(SLIDING_WINDOW, "sliding_window");
 script!(SLIDING_LOG, "sliding_log");
+script!(CONCURRENCY, "concurrency");
+
+/// Joins the scripts of limits to one, as functions in a table `limits`, behind the part that all begin with.
+macro_rules! joined {
+    ($($file:literal)*) => {
+        concat!(
+            include_str!("scripts/prelude.lua"),
+            "\nlocal limits = {}\n",
+            $(
+                "limits.", $file, " = function()\n",
+                include_str!(concat!("scripts/", $file, ".lua")),
+                "\nend\n",
+            )*
+            include_str!("scripts/all.lua")
+        )
+    };
+}
+
+/// Decides for several limits at once.
+pub(crate) static ALL: Script = Script::new(
+    "all",
+    joined!(
+        "token_bucket" "interval_bucket" "gcra" "fixed_window" "sliding_counter" "sliding_window" "sliding_log"
+    ),
+);
 
 /// Makes a limiter of any kind full.
 pub(crate) static RESET: Script = Script::new("reset", include_str!("scripts/reset.lua"));

@@ -2,7 +2,9 @@
 //!
 //! | module | checks |
 //! |---|---|
+//! | `all` | several limits in one script, at random |
 //! | `clock` | a server whose clock is set back |
+//! | `concurrency` | permits in flight, at random and on the server's clock |
 //! | `debts` | reservations, cancellations and debts, at random |
 //! | `faults` | a server that ends, or that answers with errors |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
@@ -12,7 +14,9 @@
 //! | `random` | each script against its reference and the engine, by random steps |
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
+mod all;
 mod clock;
+mod concurrency;
 mod debts;
 mod faults;
 mod give_back;

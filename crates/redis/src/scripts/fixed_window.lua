@@ -28,6 +28,6 @@ end
 local granted = decide(limit - count, MOST_COUNT - count)
 if granted then
   count = count + granted
-  if verb ~= 'peek' then save(start + length, start, count) end
+  if not is_look then save(start + length, start, count) end
 end
 return { granted or -1, now, start, count }

@@ -34,7 +34,7 @@ if verb == 'reserve' and not granted then
 end
 if granted then
   ahead = ahead + granted * interval
-  if verb ~= 'peek' then
+  if not is_look then
     save(at + divide_up(ahead, speed), at, ahead)
   end
 end

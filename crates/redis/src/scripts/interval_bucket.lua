@@ -48,6 +48,6 @@ if verb == 'reserve' and not granted then
 end
 if granted then
   tokens = tokens - granted
-  if verb ~= 'peek' then store() end
+  if not is_look then store() end
 end
 return { granted or -1, now, at, tokens }

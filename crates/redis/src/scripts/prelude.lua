@@ -26,10 +26,14 @@ local MICROS_OF_SKEW = 1000000
 -- The largest count of a window, below which sums of two are exact.
 local MOST_COUNT = 2 ^ 47
 
+-- The request. A script of several limits puts another one here for each of them.
 local key, verb, permits = KEYS[1], ARGV[1], tonumber(ARGV[2])
-local is_test = ARGV[3] ~= ''
+-- True if nothing is to be written.
+local is_look = verb == 'peek'
 -- Index before that of the script's own first argument.
 local before_own = 3
+
+local is_test = ARGV[3] ~= ''
 
 local function argument(index)
   return tonumber(ARGV[before_own + index])

@@ -1,4 +1,4 @@
--- Makes a limiter of any kind full again.
+-- Makes limiters of any kind full again.
 
-redis.call('DEL', KEYS[1])
+redis.call('DEL', unpack(KEYS))
 return { 0 }

@@ -41,6 +41,6 @@ if rest > 0 then weight = weight + 1 end
 local granted = decide(limit - current - weight, MOST_COUNT - current)
 if granted then
   current = current + granted
-  if verb ~= 'peek' then save_counts() end
+  if not is_look then save_counts() end
 end
 return { granted or -1, now, window, previous, current }

@@ -40,7 +40,7 @@ end
 local granted = decide(limit - used, MOST_COUNT - used)
 if granted then
   used = used + granted
-  if verb ~= 'peek' then
+  if not is_look then
     if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', string.format('%.0f', gone - 1)) end
     -- An empty log counts from 0 again.
     local before = gone < entries and total or 0

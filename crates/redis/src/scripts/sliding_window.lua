@@ -66,7 +66,7 @@ end
 local granted = decide(limit - used, MOST_COUNT - used)
 if granted then
   used = used + granted
-  if verb ~= 'peek' then store({ slot = slot, permits = granted }) end
+  if not is_look then store({ slot = slot, permits = granted }) end
   return { granted, now, used, until_gone(slot), 0, slot }
 end
 -- The slots leave in order: finds the one with which enough has left, and the last with any.

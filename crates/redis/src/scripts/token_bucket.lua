@@ -141,5 +141,5 @@ if verb == 'reserve' and not granted then
 elseif granted and granted > 0 then
   age = take(granted)
 end
-if granted and verb ~= 'peek' then store() end
+if granted and not is_look then store() end
 return answer(granted or -1, age)

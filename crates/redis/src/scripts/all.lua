@@ -1,0 +1,50 @@
+-- Several limits, of which all grant or none.
+--
+-- `limits` has the scripts of the limits, as functions. A request looks at all of them first, so those that would
+-- grant write nothing if one denies.
+--
+-- KEYS     a key for each limit
+-- ARGV[1]  verb: take, up_to or peek
+-- ARGV[2]  number of limits
+-- ARGV[3]  time, as for one limit
+-- Then for each limit: the name of its script; permits; the number of its own arguments; these arguments.
+--
+-- Replies for each limit with the number of integers of its reply, and its reply.
+
+local claims, all_verb = {}, verb
+local position = 4
+for index = 1, #KEYS do
+  local count = tonumber(ARGV[position + 2])
+  claims[index] = { script = ARGV[position], permits = tonumber(ARGV[position + 1]), before_own = position + 2 }
+  position = position + 3 + count
+end
+
+-- Returns the reply of a limit.
+local function ask(index, claim_verb, claim_permits, only_looks)
+  local claim = claims[index]
+  key, verb, permits, is_look, before_own = KEYS[index], claim_verb, claim_permits, only_looks, claim.before_own
+  return limits[claim.script]()
+end
+
+local replies, least, is_denied = {}, math.huge, false
+for index, claim in ipairs(claims) do
+  replies[index] = ask(index, all_verb, claim.permits, true)
+  -- A request for nothing is granted by any limit, also by one in debt.
+  if claim.permits > 0 then
+    is_denied = is_denied or replies[index][1] < 0
+    least = math.min(least, replies[index][1])
+  end
+end
+if not is_denied and all_verb ~= 'peek' then
+  for index, claim in ipairs(claims) do
+    local granted = all_verb == 'up_to' and least or claim.permits
+    if claim.permits > 0 then replies[index] = ask(index, 'take', granted, false) end
+  end
+end
+
+local all = {}
+for _, reply in ipairs(replies) do
+  all[#all + 1] = #reply
+  for _, number in ipairs(reply) do all[#all + 1] = number end
+end
+return all

@@ -1,0 +1,78 @@
+-- Permits in flight, which their holders give back, or which come back when their time is over.
+--
+-- State, a sorted set: the member `ID:PERMITS` for each holder, with the time until which it holds them as its score;
+-- and the member `#`, whose score is all permits in flight, negative, so that it comes before all times.
+--
+-- Verbs: enter, again with the same holder if an answer was lost; renew; leave; peek.
+--
+-- Arguments: limit; microseconds for which permits are held; the holder
+
+local limit, hold = argument(1), argument(2)
+local member = string.format('%s:%.0f', ARGV[before_own + 3], permits)
+
+local function permits_of(holder)
+  return tonumber(string.match(holder, ':(%d+)$'))
+end
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- Returns the time until which the last holder holds its permits, if there is one.
+local function last_time()
+  return tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
+end
+
+local last = last_time()
+if last and last > now + hold + MICROS_OF_SKEW then
+  -- The clock was set back: nobody holds permits for longer than from now on, with the same distances.
+  local holders = redis.call('ZRANGEBYSCORE', key, '0', '+inf', 'WITHSCORES')
+  for index = 1, #holders, 2 do
+    local moved = math.max(0, tonumber(holders[index + 1]) - (last - now - hold))
+    redis.call('ZADD', key, text(moved), holders[index])
+  end
+  last = now + hold
+end
+
+local used = -tonumber(redis.call('ZSCORE', key, '#') or 0)
+for _, holder in ipairs(redis.call('ZRANGEBYSCORE', key, '0', text(now))) do used = used - permits_of(holder) end
+local until_time = tonumber(redis.call('ZSCORE', key, member) or 0)
+local is_held = until_time > now
+
+local granted
+if verb == 'leave' then
+  granted = is_held and permits or 0
+elseif is_held or verb ~= 'renew' and used + permits <= limit then
+  granted = permits
+end
+
+if not granted or granted == 0 or is_look then
+  -- Finds the time at which enough has come back, even if all holders were gone.
+  local missing, enough = used + permits - limit, now
+  if missing > 0 then
+    local holders = redis.call('ZRANGEBYSCORE', key, '(' .. text(now), '+inf', 'WITHSCORES', 'LIMIT', '0', text(missing))
+    for index = 1, #holders, 2 do
+      if missing > 0 then
+        missing, enough = missing - permits_of(holders[index]), tonumber(holders[index + 1])
+      end
+    end
+  end
+  return { granted or -1, now, used, math.max(0, (last or now) - now), enough - now }
+end
+
+redis.call('ZREMRANGEBYSCORE', key, '0', text(now))
+if verb == 'leave' then
+  used = used - permits
+  redis.call('ZREM', key, member)
+else
+  if not is_held then used = used + permits end
+  redis.call('ZADD', key, text(now + hold), member)
+end
+if used == 0 then
+  redis.call('DEL', key)
+  return { granted, now, 0, 0, 0 }
+end
+last = last_time()
+redis.call('ZADD', key, text(-used), '#')
+if not is_test then redis.call('PEXPIREAT', key, expiry(last)) end
+return { granted, now, used, math.max(0, last - now), 0 }
