@@ -102,7 +102,9 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 ///   and its permits, as [`Limit`] says.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
 ///   allocate), unless it waits, is settled or holds a place in flight, or `fields` is set: then for the
-///   values of the fields.
+///   values of the fields, and for the state of the limit until the response is there. A layer with a single
+///   limit of all requests or of each client, and without any option that looks at requests, adds least to a
+///   request: it is not taken apart.
 ///
 /// # Examples
 ///

@@ -31,6 +31,8 @@ mod known_faults;
 mod options;
 #[path = "layer/penalized.rs"]
 mod penalized;
+#[path = "layer/plain.rs"]
+mod plain;
 #[path = "layer/service.rs"]
 mod service;
 #[path = "layer/settled.rs"]

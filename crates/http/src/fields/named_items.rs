@@ -25,12 +25,10 @@ const PARTITION: &KeyRef = KeyRef::constant("pk");
 const REMAINING: &KeyRef = KeyRef::constant("r");
 const RESET: &KeyRef = KeyRef::constant("t");
 
-/// Returns the value of `RateLimit-Policy`. `limit` tells the limit of a policy if it is not the quota.
-pub(super) fn policies(
-    policies: &[QuotaPolicy],
-    limit: impl Fn(usize) -> Option<u64>,
-) -> Option<String> {
-    let mut list = ListSerializer::new();
+/// Returns the value of `RateLimit-Policy`, empty without policies. `limit` tells the limit of a policy if it is not the quota.
+pub(super) fn policies(policies: &[QuotaPolicy], limit: impl Fn(usize) -> Option<u64>) -> String {
+    let mut text = values::buffer();
+    let mut list = ListSerializer::with_buffer(&mut text);
     for (which, policy) in policies.iter().enumerate().filter(|(_, policy)| policy.is_told()) {
         // Names were checked when they were given, and these are the same characters.
         let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
@@ -49,12 +47,13 @@ pub(super) fn policies(
         }
         let _ = item.finish();
     }
-    list.finish()
+    text
 }
 
-/// Returns the value of `RateLimit`.
-pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> Option<String> {
-    let mut list = ListSerializer::new();
+/// Returns the value of `RateLimit`, empty if no state tells what remains.
+pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> String {
+    let mut text = values::buffer();
+    let mut list = ListSerializer::with_buffer(&mut text);
     for state in states {
         let (Some(policy), Some(remaining)) = (policies.get(state.which), state.remaining) else {
             continue;
@@ -72,7 +71,7 @@ pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> Op
         }
         let _ = item.finish();
     }
-    list.finish()
+    text
 }
 
 /// Returns the well-formed policies of `RateLimit-Policy`. Parameters that are not known are comments.

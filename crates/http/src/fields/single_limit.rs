@@ -91,20 +91,21 @@ pub(super) fn write_draft3(
     state: &PolicyState<'_>,
 ) {
     write(headers, &DRAFT, policy, state, None);
-    let mut list = ListSerializer::new();
+    let mut text = values::buffer();
+    let mut list = ListSerializer::with_buffer(&mut text);
     let _ = list.bare_item(values::integer(state.limit.unwrap_or(policy.quota())));
     write_policies(&mut list, policies, NAME);
-    values::set_text(headers, DRAFT.limit.clone(), list.finish());
+    values::set_text(headers, DRAFT.limit.clone(), &text);
 }
 
-/// Returns the `RateLimit-Policy` of drafts 6 and 7, which has only policies with a window.
-pub(super) fn policies(policies: &[QuotaPolicy]) -> Option<String> {
-    let mut list = ListSerializer::new();
-    write_policies(&mut list, policies, COMMENT);
-    list.finish()
+/// Returns the `RateLimit-Policy` of drafts 6 and 7, which has only policies with a window. Empty without one.
+pub(super) fn policies(policies: &[QuotaPolicy]) -> String {
+    let mut text = values::buffer();
+    write_policies(&mut ListSerializer::with_buffer(&mut text), policies, COMMENT);
+    text
 }
 
-fn write_policies(list: &mut ListSerializer<String>, policies: &[QuotaPolicy], name: &KeyRef) {
+fn write_policies(list: &mut ListSerializer<&mut String>, policies: &[QuotaPolicy], name: &KeyRef) {
     for policy in policies.iter().filter(|policy| policy.is_told()) {
         let Some(window) = policy.window() else { continue };
         let item = list.bare_item(values::integer(policy.quota()));
@@ -116,16 +117,18 @@ fn write_policies(list: &mut ListSerializer<String>, policies: &[QuotaPolicy], n
     }
 }
 
-/// Returns the `RateLimit` of the seventh draft.
-pub(super) fn dictionary(policy: &QuotaPolicy, state: &PolicyState<'_>) -> Option<String> {
-    let mut dictionary = DictSerializer::new();
+/// Returns the `RateLimit` of the seventh draft, empty if the state does not tell what remains.
+pub(super) fn dictionary(policy: &QuotaPolicy, state: &PolicyState<'_>) -> String {
+    let mut text = values::buffer();
+    let Some(remaining) = state.remaining else { return text };
+    let mut dictionary = DictSerializer::with_buffer(&mut text);
     let limit = values::integer(state.limit.unwrap_or(policy.quota()));
     let _ = dictionary.bare_item(LIMIT, limit);
-    let _ = dictionary.bare_item(REMAINING, values::integer(state.remaining?));
+    let _ = dictionary.bare_item(REMAINING, values::integer(remaining));
     // The draft requires a reset. Without one, nothing is known of it.
     let reset = state.reset_or_retry_after().unwrap_or_default();
     let _ = dictionary.bare_item(RESET, values::seconds(reset));
-    dictionary.finish()
+    text
 }
 
 /// Parses the three fields. `now` is the time of the response, by the clock of the server if it tells

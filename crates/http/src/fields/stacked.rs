@@ -166,5 +166,5 @@ fn name(item: &Item) -> Option<&str> {
 /// Sets a field to so many items as a field may have.
 fn set_list(headers: &mut HeaderMap, name: &HeaderName, items: impl Iterator<Item = Item>) {
     let list: List = items.take(MAX_ITEMS).map(ListEntry::Item).collect();
-    values::set_text(headers, name.clone(), list.serialize());
+    values::set_text(headers, name.clone(), &list.serialize().unwrap_or_default());
 }

@@ -30,17 +30,22 @@ pub(super) fn integer(number: u64) -> Integer {
     Integer::try_from(number.min(MAX_INTEGER)).unwrap_or_default()
 }
 
-/// Sets a field to a number.
-pub(super) fn set_number(headers: &mut HeaderMap, name: HeaderName, number: Integer) {
-    headers.insert(name, HeaderValue::from(i64::from(number)));
+/// Sets a field to a number. Allocates no more than its value.
+pub(super) fn set_number(headers: &mut HeaderMap, name: HeaderName, number: impl Into<i64>) {
+    set_text(headers, name, itoa::Buffer::new().format(number.into()));
+}
+
+/// Returns a buffer with space for the value of most fields, so that it is allocated once.
+pub(super) fn buffer() -> String {
+    String::with_capacity(64)
 }
 
 /// Sets a field to what a serializer of structured fields has written. Without members, removes it:
 /// an empty list is no field.
-pub(super) fn set_text(headers: &mut HeaderMap, name: HeaderName, text: Option<String>) {
-    match text.and_then(|text| HeaderValue::try_from(text).ok()) {
-        Some(value) => drop(headers.insert(name, value)),
-        None => drop(headers.remove(name)),
+pub(super) fn set_text(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    match HeaderValue::from_str(text) {
+        Ok(value) if !text.is_empty() => drop(headers.insert(name, value)),
+        _ => drop(headers.remove(name)),
     }
 }
 

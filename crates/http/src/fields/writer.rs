@@ -1,8 +1,9 @@
 //! The fields of a response, as a server writes them.
 
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 
 use super::named_items::{self, LIMIT, POLICY};
 use super::policy::{FieldError, QuotaPolicy};
@@ -37,8 +38,11 @@ use super::version::{FieldVersion, ResetAs};
 pub struct FieldWriter {
     version: FieldVersion,
     policies: Box<[QuotaPolicy]>,
-    /// `RateLimit-Policy`, which is the same for most responses.
-    policy_value: Option<HeaderValue>,
+    /// `RateLimit-Policy`, which is the same for most responses. It is text and not a value, because the
+    /// clones of a value are counted on one cache line, by all threads that respond.
+    policy_text: String,
+    /// The limit that was told first in place of the quota of the only policy, and that field with it.
+    first_limit: OnceLock<(u64, String)>,
 }
 
 impl FieldWriter {
@@ -78,13 +82,12 @@ impl FieldWriter {
     }
 
     fn of(version: FieldVersion, policies: Box<[QuotaPolicy]>) -> FieldWriter {
-        let text = match version {
+        let policy_text = match version {
             FieldVersion::Draft8 => named_items::policies(&policies, |_| None),
             FieldVersion::Draft6 | FieldVersion::Draft7 => single_limit::policies(&policies),
-            FieldVersion::Draft3 | FieldVersion::Legacy(_) => None,
+            FieldVersion::Draft3 | FieldVersion::Legacy(_) => String::new(),
         };
-        let policy_value = text.and_then(|text| HeaderValue::try_from(text).ok());
-        FieldWriter { version, policies, policy_value }
+        FieldWriter { version, policies, policy_text, first_limit: OnceLock::new() }
     }
 
     /// Returns the version.
@@ -180,24 +183,35 @@ impl FieldWriter {
             }
             FieldVersion::Draft7 => {
                 self.write_policies(headers);
-                values::set_text(headers, LIMIT, single_limit::dictionary(policy, state));
+                values::set_text(headers, LIMIT, &single_limit::dictionary(policy, state));
             }
             FieldVersion::Draft8 => {
                 if known().any(|state| state.limit.is_some()) {
                     let limit = |which| known().find(|state| state.which == which)?.limit;
-                    let text = named_items::policies(&self.policies, limit);
-                    values::set_text(headers, POLICY, text);
+                    self.write_policies_with(headers, limit);
                 } else {
                     self.write_policies(headers);
                 }
-                values::set_text(headers, LIMIT, named_items::limits(&self.policies, states));
+                values::set_text(headers, LIMIT, &named_items::limits(&self.policies, states));
             }
         }
     }
 
     fn write_policies(&self, headers: &mut HeaderMap) {
-        if let Some(value) = &self.policy_value {
-            headers.insert(POLICY, value.clone());
+        if !self.policy_text.is_empty() {
+            values::set_text(headers, POLICY, &self.policy_text);
         }
+    }
+
+    /// Writes the policies of drafts 8 to 10, with the limits that states tell in place of their quotas.
+    fn write_policies_with(&self, headers: &mut HeaderMap, limit: impl Fn(usize) -> Option<u64>) {
+        if let ([_], Some(told)) = (&*self.policies, limit(0)) {
+            let text = || named_items::policies(&self.policies, |_| Some(told));
+            let (first, text) = self.first_limit.get_or_init(|| (told, text()));
+            if *first == told {
+                return values::set_text(headers, POLICY, text);
+            }
+        }
+        values::set_text(headers, POLICY, &named_items::policies(&self.policies, limit));
     }
 }

@@ -202,9 +202,11 @@ impl Shared {
         self: &Arc<Self>,
         taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
     ) -> Passed {
-        let (mut states, mut all_kept) = (Vec::new(), Vec::new());
+        let tells = self.tells_every_state();
+        let mut states = Vec::with_capacity(if tells { taken.size_hint().0 } else { 0 });
+        let mut all_kept = Vec::new();
         for (claim, taken) in taken {
-            if self.tells_every_state() {
+            if tells {
                 states.push(claim.told(taken.standing.state()));
             }
             all_kept.extend(kept(taken));

@@ -59,6 +59,9 @@ pub(super) struct Held {
 impl Held {
     /// Settles what the head of a response settles, and holds the rest. Returns `None` if nothing is left.
     pub(super) fn after_head(kept: Vec<Kept>, head: &Parts) -> Option<Box<Held>> {
+        if kept.is_empty() {
+            return None;
+        }
         let kept: Vec<Kept> = kept.into_iter().filter_map(|kept| settle_by(kept, head)).collect();
         if kept.is_empty() {
             return None;
