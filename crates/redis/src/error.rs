@@ -1,7 +1,9 @@
 //! Errors of limits, keys and servers.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, mem};
 
 use sluicegate::{ConfigError, Denied};
 
@@ -150,6 +152,22 @@ const OF_SERVER: [&str; 9] = [
 ];
 
 impl StoreError {
+    /// Returns the same failure once more, for another of the callers that wait for one request.
+    pub(crate) fn share(&mut self) -> StoreError {
+        match self {
+            StoreError::Unreachable(source) => StoreError::Unreachable(shared(source)),
+            StoreError::Disconnected(source) => StoreError::Disconnected(shared(source)),
+            StoreError::TimedOut => StoreError::TimedOut,
+            StoreError::Skipped => StoreError::Skipped,
+            StoreError::Server { code, message } => {
+                StoreError::Server { code: code.clone(), message: message.clone() }
+            }
+            StoreError::Reply { script, reply } => {
+                StoreError::Reply { script, reply: reply.clone() }
+            }
+        }
+    }
+
     /// Returns whether other requests have to expect the same.
     pub(crate) fn is_of_server(&self) -> bool {
         match self {
@@ -167,6 +185,33 @@ impl StoreError {
             StoreError::Unreachable(_) | StoreError::Skipped | StoreError::Server { .. } => false,
         }
     }
+}
+
+/// The source of a failure that several callers are told of.
+#[derive(Clone, Debug)]
+struct SharedSource(Arc<dyn Error + Send + Sync>);
+
+impl fmt::Display for SharedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for SharedSource {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Makes a source one that can be shared, and returns it once more.
+fn shared(source: &mut Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
+    if let Some(shared) = source.downcast_ref::<SharedSource>() {
+        return Box::new(shared.clone());
+    }
+    let owned = mem::replace(source, Box::new(fmt::Error));
+    let shared = SharedSource(owned.into());
+    *source = Box::new(shared.clone());
+    Box::new(shared)
 }
 
 /// The reason why a request got no permits.

@@ -56,7 +56,9 @@ pub use crate::estimate::{RedisEstimate, RedisSettled};
 pub use crate::fallback::{Fallback, share_of};
 pub use crate::guarded::{BreakerState, GuardCounts, Guarded};
 pub use crate::key_space::KeySpace;
-pub use crate::lease::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};
+pub use crate::lease::{
+    LeaseCounts, LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit, LeasedLimiter,
+};
 pub use crate::limit::RedisLimit;
 pub use crate::limiter::RedisLimiter;
 pub use crate::reservation::RedisReservation;

@@ -42,6 +42,11 @@ impl<R> RedisLimiter<R> {
         RedisLimiter { fallback, ..self }
     }
 
+    /// Returns the limiter of another limit of the same kind.
+    pub(crate) fn with_limit(self, limit: RedisLimit) -> RedisLimiter<R> {
+        RedisLimiter { keyed: KeyedLimit { limit, ..self.keyed }, ..self }
+    }
+
     /// Returns the limit.
     pub fn limit(&self) -> &RedisLimit {
         &self.keyed.limit

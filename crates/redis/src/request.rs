@@ -93,6 +93,12 @@ impl KeyedLimit {
         Request::new(&self.limit, name.to_owned(), "charge", permits)
     }
 
+    /// Prepares to take at least `least` and at most `permits` permits of the key of that name.
+    pub(crate) fn lease(&self, name: &str, least: u64, permits: u64) -> Request<'_> {
+        let more = vec![least.to_string()];
+        Request { more, ..Request::new(&self.limit, name.to_owned(), "lease", permits) }
+    }
+
     /// Prepares to give permits back, of a grant to the key of that name that `charged` describes.
     pub(crate) fn give_back(&self, name: &str, permits: u64, charged: &[i64]) -> Request<'_> {
         let more = charged.iter().map(ToString::to_string).collect();

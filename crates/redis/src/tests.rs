@@ -9,6 +9,7 @@
 //! | `faults` | a server that ends, or that answers with errors |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
+//! | `leases` | leases |
 //! | `give_back` | grants that are given back in part, at random |
 //! | `oracle` | slow references in exact fractions |
 //! | `random` | each script against its reference and the engine, by random steps |
@@ -20,6 +21,7 @@ mod concurrency;
 mod debts;
 mod faults;
 mod give_back;
+mod leases;
 mod oracle;
 mod random;
 mod scripts;

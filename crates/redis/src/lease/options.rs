@@ -7,7 +7,7 @@ use sluicegate::ConfigError;
 use crate::error::LimitError;
 use crate::limit::RedisLimit;
 
-/// Settings of the leases of a limiter with leases.
+/// Settings of the leases of a [`LeasedLimiter`](crate::LeasedLimiter).
 ///
 /// | setting | default | allowed |
 /// |---|---|---|

@@ -1,6 +1,7 @@
 -- The part that all scripts begin with.
 --
 -- KEYS[1]  key of the limiter
+-- KEYS[2]  marker of a request that may be delivered twice; if it was run within the last hour, nothing is done
 -- ARGV[1]  verb
 -- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
 -- ARGV[3]  time in microseconds since 1970; empty for that of the server
@@ -9,6 +10,7 @@
 -- Verbs:
 --   take       takes all permits or none
 --   up_to      takes at least one
+--   lease      takes at least as many as its argument says
 --   peek       takes nothing
 --   reserve    takes all for an instant at which they are earned, if that is at most so many microseconds away
 --   charge     takes as many as a debt, or a count, has room for
@@ -46,6 +48,8 @@ else
   local time = redis.call('TIME')
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
+
+if KEYS[2] and not redis.call('SET', KEYS[2], '', 'NX', 'PX', '3600000') then return { 0, now } end
 
 -- Returns the quotient, rounded down, and the remainder of integers that are not negative. (`a / b` and
 -- `a % b` round to the next double: for a large `a` up, past the quotient. `fmod` is exact, and so is the
@@ -90,6 +94,7 @@ end
 
 -- Returns the permits that have to be left for a grant.
 local function needed()
+  if verb == 'lease' then return tonumber(ARGV[#ARGV]) end
   return verb == 'up_to' and 1 or permits
 end
 

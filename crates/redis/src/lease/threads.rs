@@ -1,0 +1,161 @@
+//! Calls on threads.
+
+use std::sync::Arc;
+
+use sluicegate::{Denied, Grant};
+
+use super::flight::Flight;
+use super::key::LeasedKey;
+use super::limiter::{LeasedLimiter, Next};
+use super::waiter::Told;
+use crate::decision::{Decision, Verb};
+use crate::error::{StoreError, TryAcquireError};
+use crate::run_script::{Run, RunScriptBlocking};
+
+/// # For callers on threads
+impl<R: RunScriptBlocking> LeasedLimiter<R> {
+    /// Does the same as [`try_acquire`](LeasedLimiter::try_acquire). Blocks while it waits for the server.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`RedisLimiter::try_acquire`](crate::RedisLimiter::try_acquire), with the part of the limit that is shared.
+    pub fn try_acquire_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
+        self.decide_blocking(Verb::Take, key, permits)?.result()
+    }
+
+    /// Does the same as [`try_acquire_up_to`](LeasedLimiter::try_acquire_up_to). Blocks while it waits for the server.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_blocking`](LeasedLimiter::try_acquire_blocking) of one permit.
+    pub fn try_acquire_up_to_blocking(
+        &self,
+        key: &str,
+        permits: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        self.decide_blocking(Verb::UpTo, key, permits)?.result()
+    }
+
+    /// Does the same as [`peek`](LeasedLimiter::peek). Blocks until the server answers.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_blocking`](LeasedLimiter::try_acquire_blocking).
+    pub fn peek_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
+        self.decide_blocking(Verb::Peek, key, permits)?.result()
+    }
+
+    /// Does the same as [`decide`](LeasedLimiter::decide). Blocks while it waits for the server.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`RedisLimiter::decide`](crate::RedisLimiter::decide).
+    pub fn decide_blocking(
+        &self,
+        verb: Verb,
+        key: &str,
+        permits: u64,
+    ) -> Result<Decision, TryAcquireError> {
+        loop {
+            let receiver = match self.shared.ask(verb, key, permits) {
+                Next::Answer(answer) => return answer,
+                // For others; this call has its permits.
+                Next::Ahead(grant, flight) => {
+                    self.fly_blocking(flight);
+                    return Ok(Decision::of_server(Ok(grant)));
+                }
+                Next::Direct => {
+                    let held = self.shared.held_for(verb, key, permits);
+                    let asked = permits.saturating_sub(held);
+                    let decision = self.shared.limiter.decide_blocking(verb, key, asked)?;
+                    return Ok(self.shared.beside_lease((verb, key, permits), held, decision));
+                }
+                Next::Wait(receiver) => receiver,
+                Next::Lead(flight, receiver) => {
+                    self.fly_blocking(flight);
+                    receiver
+                }
+            };
+            match self.told_blocking(receiver) {
+                Some(Ok(answer)) => return Ok(Decision::of_server(answer)),
+                Some(Err(failure)) => {
+                    return self.shared.limiter.decision((verb, key, permits), Err(failure));
+                }
+                // The thread that carried the request has panicked.
+                None => {}
+            }
+        }
+    }
+
+    /// Does the same as [`reset`](LeasedLimiter::reset). Blocks until the server answers.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`reset`](LeasedLimiter::reset).
+    pub fn reset_blocking(&self, key: &str) -> Result<(), TryAcquireError> {
+        self.shared.limiter.reset_blocking(key)?;
+        let now = self.shared.now();
+        self.shared.keys.with(key, |leased| leased.forget(now, &self.shared.terms));
+        Ok(())
+    }
+
+    /// Does the same as [`give_back_idle`](LeasedLimiter::give_back_idle). Blocks until the server has the permits.
+    pub fn give_back_idle_blocking(&self) {
+        self.end_leases_blocking(self.shared.keys.idle(self.shared.now()));
+    }
+
+    /// Does the same as [`shutdown`](LeasedLimiter::shutdown). Blocks until the server has the permits.
+    pub fn shutdown_blocking(&self) {
+        // Once more for a key that got its lease meanwhile.
+        for _ in 0..2 {
+            self.end_leases_blocking(self.shared.keys.close());
+        }
+    }
+
+    fn told_blocking(
+        &self,
+        mut receiver: oneshot::Receiver<Told>,
+    ) -> Option<Result<Result<Grant, Denied>, StoreError>> {
+        loop {
+            match receiver.recv().ok()? {
+                Told::Answer(answer) => return Some(Ok(answer)),
+                Told::Failed(failure) => return Some(Err(failure)),
+                Told::Lead(flight, own) => {
+                    self.fly_blocking(flight);
+                    receiver = own;
+                }
+            }
+        }
+    }
+
+    /// Carries a request for a lease to the server. Leaves the next one to one of the callers that wait for it.
+    fn fly_blocking(&self, flight: Flight) {
+        let shared = &*self.shared;
+        let mut next = Some(flight);
+        while let Some(flight) = next {
+            let answer = shared.limiter.send_blocking(&shared.request(&flight));
+            let following = flight.land(answer, shared.now(), &shared.terms);
+            next = following.and_then(Flight::hand_over);
+        }
+        self.end_leases_blocking(shared.keys.idle_if_due(shared.now()));
+    }
+
+    fn end_leases_blocking(&self, keys: Vec<(Box<str>, Arc<LeasedKey>)>) {
+        let shared = &*self.shared;
+        for (key, leased) in keys {
+            let give_backs = loop {
+                match shared.retire(&key, &leased) {
+                    Ok(give_backs) => break give_backs,
+                    // When the request has landed that is on its way; carries the next one, if it is told to.
+                    Err(landed) => drop(self.told_blocking(landed)),
+                }
+            };
+            for give_back in give_backs {
+                let (request, keys) = give_back.request(shared);
+                let arguments = request.arguments();
+                let run = Run { script: request.script(), keys: &keys, arguments: &arguments };
+                shared.was_given_back(shared.limiter.runner().run_blocking(run));
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Leases, by a real server.
+//!
+//! | module | checks |
+//! |---|---|
+//! | `faults` | a server that ends, hangs or loses its data |
+//! | `keys` | which keys get a lease, and when it is given back |
+
+//! | `threads` | callers on threads |
+//! | `verbs` | answers, and how often the server is asked for them |
+
+mod faults;
+mod keys;
+mod threads;
+mod verbs;
+
+use redis::aio::ConnectionManager;
+
+use super::server::Server;
+use crate::{
+    Async, KeySpace, LeaseOptions, LeaseOptionsBuilder, LeasedLimiter, RedisLimit, RedisLimiter,
+};
+
+type Leased = LeasedLimiter<Async<ConnectionManager>>;
+
+/// Options under which every key has a lease from its first call on.
+fn hot(nodes: u32) -> LeaseOptionsBuilder {
+    LeaseOptions::builder(nodes).hot_after(0)
+}
+
+async fn plain(server: &Server, limit: RedisLimit) -> RedisLimiter<Async<ConnectionManager>> {
+    let manager = server.client().get_connection_manager().await.unwrap();
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager))
+}
+
+async fn leased(server: &Server, limit: RedisLimit, options: LeaseOptionsBuilder) -> Leased {
+    LeasedLimiter::new(plain(server, limit).await, options.build().unwrap()).unwrap()
+}
+
+/// Takes single permits until one is denied.
+async fn take_all(limiter: &Leased, key: &str) -> u64 {
+    let mut taken = 0;
+    while let Ok(grant) = limiter.try_acquire(key, 1).await {
+        assert_eq!(grant.permits(), 1);
+        taken += 1;
+    }
+    taken
+}

@@ -1,0 +1,111 @@
+//! A server that ends, hangs or loses its data.
+
+use std::time::Duration;
+
+use sluicegate::quota;
+
+use super::{Leased, hot, leased, plain, take_all};
+use crate::request::KeyedLimit;
+use crate::run_script::{Run, RunScript};
+use crate::tests::server::Server;
+use crate::{
+    Async, Fallback, Guarded, KeySpace, LeasedLimiter, RedisLimit, RedisLimiter, StoreError,
+    TryAcquireError,
+};
+
+fn thousand() -> RedisLimit {
+    RedisLimit::token_bucket(quota!(1_000 / 1_000 days)).unwrap()
+}
+
+fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
+    match answer {
+        Err(TryAcquireError::Store(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers() {
+    let mut server = Server::start();
+    let limiter: Leased = leased(&server, thousand(), hot(2)).await;
+    for _ in 0..20 {
+        limiter.try_acquire("ada", 1).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let held = limiter.held("ada").unwrap();
+    assert!(held > 0);
+    server.kill();
+    for _ in 0..held {
+        limiter.try_acquire("ada", 1).await.unwrap();
+    }
+    let error = fault(limiter.try_acquire("ada", 1).await);
+    assert!(matches!(error, StoreError::Unreachable(_) | StoreError::Disconnected(_)), "{error:?}");
+    server.restart();
+    let mut rest = 0;
+    for _ in 0..600 {
+        rest += take_all(&limiter, "ada").await;
+        if rest > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Its data were lost: it is as full as at first.
+    assert_eq!(rest, 750);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_holds_nobody_longer_than_the_time_limit() {
+    let server = Server::start();
+    let runner = Guarded::new(plain(&server, thousand()).await.runner().clone())
+        .with_time_limit(Duration::from_millis(20))
+        .with_pause(Duration::MAX);
+    let limiter = RedisLimiter::new(thousand(), KeySpace::new("app").unwrap(), runner.clone());
+    let limiter = limiter.with_fallback(Fallback::Open);
+    let limiter = LeasedLimiter::new(limiter, hot(2).build().unwrap()).unwrap();
+    let mut other = server.connection();
+    redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.decide(crate::Verb::Take, "ada", 1).await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        let decision = call.await.unwrap();
+        assert!(decision.answer().is_ok());
+        let failure = decision.failure().expect("the server has not answered");
+        assert!(matches!(failure, StoreError::TimedOut | StoreError::Skipped), "{failure:?}");
+    }
+    assert_eq!(runner.counts().failed, 1, "one request for all of them");
+}
+
+#[tokio::test]
+async fn permits_are_given_back_once_however_often_the_message_comes() {
+    let server = Server::start();
+    let limiter = plain(&server, thousand()).await;
+    let keyed = KeyedLimit { limit: thousand(), keys: KeySpace::new("app").unwrap() };
+    let take = keyed.lease("app:tb:{ada}", 5, 100);
+    let reply = limiter.send(&take).await.unwrap();
+    let charged = take.charged(&reply).unwrap();
+    assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 900);
+    let give = keyed.give_back("app:tb:{ada}", 40, &charged);
+    let (keys, arguments) = (["app:tb:{ada}", "app:tb:{ada}:back:1"], give.arguments());
+    let run = Run { script: give.script(), keys: &keys, arguments: &arguments };
+    let runner: &Async<_> = limiter.runner();
+    assert_eq!(runner.run(run).await.unwrap()[0], 40);
+    assert_eq!(runner.run(run).await.unwrap()[0], 0);
+    assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 940);
+}
+
+#[test]
+fn outside_a_runtime_a_call_is_an_error_and_no_panic() {
+    let server = Server::start();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    let mut call = Box::pin(limiter.try_acquire("ada", 1));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(answer) = call.as_mut().poll(&mut context) else {
+        panic!("waits for what nobody runs")
+    };
+    assert!(fault(answer).to_string().contains("cannot reach"));
+}
