@@ -46,7 +46,7 @@ pin_project! {
         F: Future,
     {
         Passed { #[pin] response: F },
-        /// As `Passed`, with work that is left when the response is known.
+        /// Passed, with work that is left when the response is known.
         Finishes { #[pin] response: F, after: Option<Box<After>> },
         /// Waits for limits; then goes on with the service, which is ready.
         Waits { waiting: Option<Box<Waiting<S, B>>> },

@@ -95,7 +95,7 @@ pub struct Taken<'l> {
 /// The state of a limit after a request has taken from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Standing {
-    /// As a grant tells it: worked out only for responses that have fields.
+    /// The state that a grant tells: worked out only for responses that have fields.
     Granted(Grant),
     Told(PolicyState<'static>),
 }

@@ -5,6 +5,8 @@ use sluicegate::{Counted, PenaltyBox, PenaltyRule, TimeLimit, TimeLimiter};
 
 use super::*;
 
+type NewLimit = fn(&Clock) -> Limit;
+
 /// A skip rule makes requests take the long way.
 fn long(layer: RateLimitLayer) -> RateLimitLayer {
     layer.skip(|_| false)
@@ -12,7 +14,7 @@ fn long(layer: RateLimitLayer) -> RateLimitLayer {
 
 #[tokio::test]
 async fn both_ways_give_the_same_answers_and_counts() {
-    let limits: [(&str, fn(&Clock) -> Limit); 5] = [
+    let limits: [(&str, NewLimit); 5] = [
         ("all", |clock| Limit::of_all(two(clock))),
         ("client", per_client),
         ("behind a proxy", |clock| {
