@@ -7,7 +7,7 @@
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
 //! | `penalized` | refusals for a time after a number of offences |
 //! | `remote` | limits whose decisions are made elsewhere |
-//! | `by_policy` | limits of a registry whose policies say how long requests wait |
+//! | `by_policy` | limits of a registry: the costs, the waits and the penalties of their policies |
 //! | `cost` | costs of requests |
 //! | `claim`, `decision`, `waiting` | what a request asks of one limit, and the answer of all: at once, or after a wait |
 //! | `held`, `body` | what is held while the response is made, and the body whose end ends that |

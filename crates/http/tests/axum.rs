@@ -22,6 +22,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+#[path = "axum/by_policy.rs"]
+mod by_policy;
 #[path = "axum/crowd.rs"]
 mod crowd;
 #[path = "axum/known_faults.rs"]

@@ -1,20 +1,40 @@
-//! Limits of a registry whose policies say how long requests wait.
+//! Limits of a registry: their costs, their waits and their penalties.
 
-use sluicegate::{AcquireError, Clock};
-use sluicegate_policy::{KeyedHandle, LimiterHandle, Pass, WaitError};
+mod request;
 
+use http::request::Parts;
+use sluicegate::{AcquireError, Clock, Denied};
+use sluicegate_policy::{
+    Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
+};
+
+use self::request::{Admitted, PolicyRequest};
 use super::refusal::RefusalReason;
-use super::take::{All, Later, Take, Taken, Turn, looked};
+use super::take::{All, Later, OnAnswer, Take, Taken, Turn, looked};
 use super::timer::SharedTimer;
 use super::wait_up_to::comes_later;
 use crate::fields::PolicyState;
 
-/// A handle of a registry. Requests wait for it in its fair line, for as long as its policy says: `wait = "2 s"`.
+/// A handle of a registry, whose policy is obeyed: also what it says of waits, costs and penalties.
 ///
-/// Without it, a handle is a limiter like any other: what it denies is refused, whatever `wait` says. A policy
-/// that is changed live is in force at once, also for requests that wait. `shadow` lets requests pass; how many
-/// would have been denied is told by the handle's `shadow_counts`. The `cost` of the policy is not applied: set
-/// the [cost](super::Limit::cost) of the limit.
+/// | field | |
+/// |---|---|
+/// | `wait = "2 s"` | requests wait in the handle's fair line, for so long |
+/// | `cost` | a request takes so many permits: a number, that of a header, or by rules of methods, paths, headers and agents. A [cost](super::Limit::cost) of the limit comes first |
+/// | `penalty` | a key that offends is refused for a time: with 429, and `Retry-After`. Refusals are noted, and so are answers of the service by their status |
+/// | `shadow` | requests pass; how many would have been denied is told by the handle's `shadow_counts` |
+/// | `key`, `match`, `except` | are the program's: which route has the layer, and which key its requests have |
+///
+/// Without `ByPolicy`, a handle is a limiter like any other: what it denies is refused, a request costs 1, and answers are no
+/// offences. A policy that is changed live is in force at once, also for requests that wait.
+///
+/// * `cost = "bytes"` of the response cannot be known before there is one. Requests are refused with the status 500
+///   ([`RefusalReason::UnknownCost`]), unless the limit has a cost of its own.
+/// * Columns and users of a log are absent. A client is known to filters if `key` is `"client"` alone.
+/// * An answer is an offence by its status, and by the method, the path and the headers of its request. If the service
+///   fails, or the client goes away before it answers, there is none.
+///
+/// Allocates for each request that waits, and for each one that is admitted if answers may be offences.
 ///
 /// # Examples
 ///
@@ -28,6 +48,8 @@ use crate::fields::PolicyState;
 /// key = "client"
 /// limit = 10
 /// rate = { amount = 5, interval = "1 s" }
+/// cost = [{ match = { method = "POST" }, permits = 5 }]
+/// penalty = { offences = 5, within = "10 minutes", refuse_for = "1 hour", by = { status = 401 } }
 /// wait = "2 s"
 /// "#)?)?;
 /// let limit = Limit::per_client_text(ByPolicy::new(registry.keyed("calls")?));
@@ -39,87 +61,169 @@ pub struct ByPolicy<H> {
 }
 
 impl<H> ByPolicy<H> {
-    /// Applies the `wait` of the handle's policy.
+    /// Obeys the policy of a handle.
     #[must_use]
     pub fn new(handle: H) -> ByPolicy<H> {
         ByPolicy { handle }
     }
 }
 
-fn answer<'l>(answer: &Result<Pass, WaitError>) -> Result<Taken<'l>, RefusalReason> {
+/// Returns the answer to a request that may have waited. `left` returns the time that is left of a penalty.
+fn answer<'l>(
+    answer: &Result<Pass, WaitError>,
+    left: impl FnOnce() -> Option<std::time::Duration>,
+) -> Result<Taken<'l>, RefusalReason> {
     match answer {
         Ok(pass) => Ok(Taken::spent(&pass.grant())),
-        Err(WaitError::Denied(denied)) => Err(RefusalReason::Denied(*denied)),
+        Err(WaitError::Denied(denied)) => Err(refused(*denied, left)),
         Err(WaitError::Line(error)) => Err(RefusalReason::Line(*error)),
         // The name was removed from the file, and nobody waits for it any more.
         Err(_) => Err(RefusalReason::Line(AcquireError::Closed)),
     }
 }
 
-impl<C, U> Take<All> for ByPolicy<LimiterHandle<C, U>>
-where
-    C: Clock + Clone + Send + Sync + 'static,
-    U: Clock + Clone + Send + Sync + 'static,
-{
-    fn try_take(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-        self.handle.try_take(key, permits)
-    }
-
-    fn is_spent_at_once(&self) -> bool {
-        true
-    }
-
-    fn try_take_revocable(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-        self.handle.try_take_revocable(key, permits)
-    }
-
-    fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
-        looked(self.handle.peek(permits))
-    }
-
-    fn turn(&self) -> Turn {
-        Turn::Line
-    }
-
-    fn may_wait(&self, refused: &RefusalReason) -> bool {
-        comes_later(refused) && self.handle.policy().wait.is_some()
-    }
-
-    fn take_later<'a>(&'a self, _: &'a All, permits: u64, _: &'a SharedTimer) -> Later<'a> {
-        Box::pin(async move { answer(&self.handle.acquire_async_with(permits).await) })
+/// Returns the refusal for a denial, which may be that of a penalty.
+fn refused(denied: Denied, left: impl FnOnce() -> Option<std::time::Duration>) -> RefusalReason {
+    match left() {
+        Some(retry_after) => RefusalReason::Penalized { retry_after },
+        None => RefusalReason::Denied(denied),
     }
 }
 
-impl<C, U> Take<str> for ByPolicy<KeyedHandle<C, U>>
-where
-    C: Clock + Clone + Send + Sync + 'static,
-    U: Clock + Clone + Send + Sync + 'static,
-{
-    fn try_take(&self, key: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-        self.handle.try_take(key, permits)
-    }
-
-    fn is_spent_at_once(&self) -> bool {
-        true
-    }
-
-    fn try_take_revocable(&self, key: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-        self.handle.try_take_revocable(key, permits)
-    }
-
-    fn look(&self, key: &str, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
-        looked(self.handle.peek(key, permits))
-    }
-
-    fn turn(&self) -> Turn {
-        Turn::Line
-    }
-
-    fn may_wait(&self, refused: &RefusalReason) -> bool {
-        comes_later(refused) && self.handle.policy().wait.is_some()
-    }
-
-    fn take_later<'a>(&'a self, key: &'a str, permits: u64, _: &'a SharedTimer) -> Later<'a> {
-        Box::pin(async move { answer(&self.handle.acquire_async_with(key, permits).await) })
+/// Returns the permits that the policy asks for.
+fn cost_of(
+    policy: &LimiterPolicy,
+    request: &Parts,
+    key: Option<&str>,
+) -> Result<u64, RefusalReason> {
+    match &policy.cost {
+        Cost::Permits(permits) => Ok(*permits),
+        Cost::Bytes => Err(RefusalReason::UnknownCost),
+        cost => Ok(cost.of(&PolicyRequest::of(request, client(policy, key))).permits),
     }
 }
+
+/// Returns the key, if that is a client.
+fn client<'k>(policy: &LimiterPolicy, key: Option<&'k str>) -> Option<&'k str> {
+    key.filter(|_| policy.key == [KeyField::Client])
+}
+
+/// Returns true if a refusal may be an offence, and the limiter has to be looked at before it is asked: a request
+/// that waits is not refused yet.
+fn looks_first(policy: &LimiterPolicy) -> bool {
+    policy.wait.is_some() && policy.penalty.as_ref().is_some_and(|penalty| penalty.of_refusals)
+}
+
+fn of_answers(policy: &LimiterPolicy) -> Option<&Penalty> {
+    policy.penalty.as_ref().filter(|penalty| !penalty.of_answers.is_empty())
+}
+
+/// Returns true if a refusal by a look is an offence.
+fn is_offence(policy: &LimiterPolicy, refused: &RefusalReason) -> bool {
+    !policy.shadow
+        && refused.is_offence()
+        && policy.penalty.as_ref().is_some_and(|penalty| penalty.of_refusals)
+}
+
+/// Writes the trait for one form of handles, whose keys `$keys` are the arguments of its calls.
+macro_rules! by_policy {
+    ($Handle:ident, $Key:ty, |$key:ident| ($($arguments:expr)?), $text:expr) => {
+        impl<C, U> Take<$Key> for ByPolicy<$Handle<C, U>>
+        where
+            C: Clock + Clone + Send + Sync + 'static,
+            U: Clock + Clone + Send + Sync + 'static,
+        {
+            fn cost_of(&self, $key: &$Key, request: &Parts) -> Result<u64, RefusalReason> {
+                cost_of(&self.handle.policy(), request, $text)
+            }
+
+            fn try_take(&self, $key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+                if looks_first(&self.handle.policy()) {
+                    self.look($key, permits)?;
+                }
+                let answer = self.handle.try_take($key, permits);
+                answer.map_err(|reason| self.or_penalized($key, reason))
+            }
+
+            fn try_take_revocable(
+                &self,
+                $key: &$Key,
+                permits: u64,
+            ) -> Result<Taken<'_>, RefusalReason> {
+                if looks_first(&self.handle.policy()) {
+                    self.look($key, permits)?;
+                }
+                let answer = self.handle.try_take_revocable($key, permits);
+                answer.map_err(|reason| self.or_penalized($key, reason))
+            }
+
+            fn look(&self, $key: &$Key, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+                let answer = looked(self.handle.peek($($arguments,)? permits));
+                answer.map_err(|reason| self.or_penalized($key, reason))
+            }
+
+            fn turn(&self) -> Turn {
+                Turn::Line
+            }
+
+            fn may_wait(&self, refused: &RefusalReason) -> bool {
+                comes_later(refused) && self.handle.policy().wait.is_some()
+            }
+
+            fn note_refused_look(&self, $key: &$Key, refused: &RefusalReason) {
+                if is_offence(&self.handle.policy(), refused) {
+                    // Without space for the key, nothing is noted.
+                    _ = self.handle.offend($($arguments,)? 1);
+                }
+            }
+
+            fn on_answer(&self, $key: &$Key, request: &Parts) -> Option<OnAnswer> {
+                let policy = self.handle.policy();
+                let penalty = of_answers(&policy)?;
+                let admitted = Admitted::of(request, client(&policy, $text), penalty);
+                let handle = self.handle.clone();
+                let $key = $key.to_owned();
+                Some(OnAnswer(Box::new(move |status| {
+                    // By the policy that is in force by then.
+                    let policy = handle.policy();
+                    if of_answers(&policy).is_some_and(|own| admitted.is_offence(status, own)) {
+                        let $key = &$key;
+                        // The same.
+                        _ = handle.offend($($arguments,)? 1);
+                    }
+                })))
+            }
+
+            fn take_later<'a>(
+                &'a self,
+                $key: &'a $Key,
+                permits: u64,
+                _: &'a SharedTimer,
+            ) -> Later<'a> {
+                Box::pin(async move {
+                    let waited = self.handle.acquire_async_with($($arguments,)? permits).await;
+                    answer(&waited, || self.handle.penalty_left($($arguments)?))
+                })
+            }
+        }
+
+        impl<C, U> ByPolicy<$Handle<C, U>>
+        where
+            C: Clock + Clone + Send + Sync + 'static,
+            U: Clock + Clone + Send + Sync + 'static,
+        {
+            /// Returns the reason of a refusal, which may be a penalty.
+            fn or_penalized(&self, $key: &$Key, reason: RefusalReason) -> RefusalReason {
+                match reason {
+                    RefusalReason::Denied(denied) => {
+                        refused(denied, || self.handle.penalty_left($($arguments)?))
+                    }
+                    reason => reason,
+                }
+            }
+        }
+    };
+}
+
+by_policy!(LimiterHandle, All, |_key| (), None);
+by_policy!(KeyedHandle, str, |key| (key), Some(key));

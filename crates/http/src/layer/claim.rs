@@ -1,9 +1,11 @@
 //! A request for permits of one limit.
 
+use http::request::Parts;
+
 use super::limit::Limit;
 use super::refusal::RefusalReason;
 use super::request_key::KeyText;
-use super::take::{All, Take, Taken, Turn};
+use super::take::{All, OnAnswer, Take, Taken, Turn};
 use super::timer::SharedTimer;
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
@@ -40,6 +42,13 @@ macro_rules! at {
     };
 }
 
+impl Place<'_, '_> {
+    /// Returns the permits that a request takes if its limit has no cost of its own.
+    pub(super) fn cost_of(&self, request: &Parts) -> Result<u64, RefusalReason> {
+        at!(self, limiter, key => limiter.cost_of(key, request))
+    }
+}
+
 impl<'l> Claim<'l, '_> {
     /// Takes the permits of the only limit, which nobody will give back.
     pub(super) fn take(&self) -> Result<Taken<'l>, RefusalReason> {
@@ -72,6 +81,16 @@ impl<'l> Claim<'l, '_> {
     /// Notes that another limit has refused the request.
     pub(super) fn note_refusal(&self) {
         at!(&self.place, limiter, key => limiter.note_refusal(key));
+    }
+
+    /// Notes that a look has refused the request.
+    pub(super) fn note_refused_look(&self, refused: &RefusalReason) {
+        at!(&self.place, limiter, key => limiter.note_refused_look(key, refused));
+    }
+
+    /// Returns what is to be done when the request is answered.
+    pub(super) fn on_answer(&self, request: &Parts) -> Option<OnAnswer> {
+        at!(&self.place, limiter, key => limiter.on_answer(key, request))
     }
 
     pub(super) fn turn(&self) -> Turn {

@@ -14,7 +14,7 @@ const SKIPPED: usize = 3;
 const SERVICE_TIMED_OUT: usize = 4;
 
 /// The words of [`RefusalReason::name`], each of which has a counter.
-const REASONS: [&str; 15] = [
+const REASONS: [&str; 16] = [
     "rate",
     "too_large",
     "leased",
@@ -29,6 +29,7 @@ const REASONS: [&str; 15] = [
     "penalized",
     "unknown_client",
     "missing_key",
+    "unknown_cost",
     "other",
 ];
 

@@ -160,7 +160,7 @@ impl Shared {
             Err(reason) => return Attempt::Refuse(Box::new(Refused::unasked(0, reason))),
         };
         match refused.map_or_else(|| claim.take(), Err) {
-            Ok(taken) => Attempt::Pass(self.passed(std::iter::once((&claim, taken)))),
+            Ok(taken) => Attempt::Pass(self.passed(parts, std::iter::once((&claim, taken)))),
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
                 let states = vec![claim.refused(&reason)];
@@ -194,12 +194,13 @@ impl Shared {
                 }
             }
         }
-        Attempt::Pass(self.passed(claims.iter().zip(taken)))
+        Attempt::Pass(self.passed(parts, claims.iter().zip(taken)))
     }
 
     /// Returns a request that has taken these permits.
     pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
         self: &Arc<Self>,
+        parts: &Parts,
         taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
     ) -> Passed {
         let tells = self.tells_every_state();
@@ -210,6 +211,7 @@ impl Shared {
                 states.push(claim.told(taken.standing.state()));
             }
             all_kept.extend(kept(taken));
+            all_kept.extend(claim.on_answer(parts).map(Kept::Answer));
         }
         if states.is_empty() && all_kept.is_empty() {
             return Passed::DONE;
@@ -232,7 +234,10 @@ impl Shared {
             match claim.peek() {
                 Ok(_) => waits |= claim.asks_elsewhere(),
                 Err(reason) if self.lets_wait(claim, &reason) => waits = true,
-                Err(reason) => return Look::Refuse(Box::new(refused(claims, claim, reason))),
+                Err(reason) => {
+                    claim.note_refused_look(&reason);
+                    return Look::Refuse(Box::new(refused(claims, claim, reason)));
+                }
             }
         }
         if waits { Look::Wait } else { Look::Clear }

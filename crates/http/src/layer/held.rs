@@ -4,7 +4,7 @@ use http::response::Parts;
 use http::{HeaderMap, StatusCode};
 
 use super::settled::{Charge, Settlement};
-use super::take::Kept;
+use super::take::{Kept, OnAnswer};
 
 /// A response that has ended, for the settlement of its request.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,10 @@ fn settle_by(kept: Kept, head: &Parts) -> Option<Kept> {
             }
             None
         }
+        Kept::Answer(OnAnswer(note)) => {
+            note(head.status);
+            None
+        }
         kept => Some(kept),
     }
 }
@@ -104,7 +108,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         for kept in std::mem::take(&mut self.kept) {
             match kept {
-                Kept::Place { .. } => {}
+                Kept::Place { .. } | Kept::Answer(_) => {}
                 Kept::Charge(charge, settlement) => self.settle(charge, &settlement),
             }
         }

@@ -137,7 +137,8 @@ impl Limit {
     }
 
     /// Sets the permits that a request takes, as a function of it: by its method, its path, its
-    /// `Content-Length` (see [`cost`](super::cost)). The default is 1. A request of 0 permits always passes.
+    /// `Content-Length` (see [`cost`](super::cost)). The default is 1, and for a `ByPolicy` what its policy says.
+    /// A request of 0 permits always passes.
     #[must_use]
     pub fn cost(self, cost: impl Fn(&Parts) -> u64 + Send + Sync + 'static) -> Limit {
         Limit { cost: Some(Box::new(cost)), ..self }
@@ -195,7 +196,10 @@ impl Limit {
                 RequestKey::Missing => return Err(RefusalReason::MissingKey),
             },
         };
-        let permits = self.cost.as_ref().map_or(1, |cost| cost(parts));
+        let permits = match &self.cost {
+            Some(cost) => cost(parts),
+            None => place.cost_of(parts)?,
+        };
         Ok(Some(Claim { which, limit: self, place, permits }))
     }
 }

@@ -16,7 +16,7 @@ use crate::fields::PolicyState;
 /// | a [`WaitUpTo`](super::WaitUpTo) | wait in line for their permits |
 /// | a [`Settled`](super::Settled) | take an estimate, which is settled when the response is known |
 /// | a [`Remote`](super::Remote) | are decided elsewhere, such as in a database |
-/// | a `ByPolicy` (feature `policy`) | wait as long as the policy of a registry says |
+/// | a `ByPolicy` (feature `policy`) | cost, wait and are penalized as the policy of a registry says |
 /// | a [`Penalized`](super::Penalized) | are refused for a time after a number of offences |
 /// | a [`Concurrency`](super::Concurrency) | hold a place in flight until the response has ended |
 ///

@@ -53,6 +53,9 @@ pub enum RefusalReason {
     UnknownClient(UnknownClient),
     /// The request has no key to limit it by: status 400.
     MissingKey,
+    /// The cost of the policy is `"bytes"` of the response, which nobody knows before there is one: status 500,
+    /// because the server is set up wrongly. Set a [cost](super::Limit::cost).
+    UnknownCost,
 }
 
 impl RefusalReason {
@@ -71,8 +74,8 @@ impl RefusalReason {
 
     /// Returns a word for the reason, for a metric or a log: one of `rate`, `too_large`, `leased`, `no_space`
     /// (those of [`Denied`]), `timed_out`, `line_full`, `evicted`, `closed` (those of the line),
-    /// `in_flight`, `unavailable`, `service_timed_out`, `penalized`, `unknown_client`, `missing_key`, and
-    /// `other`.
+    /// `in_flight`, `unavailable`, `service_timed_out`, `penalized`, `unknown_client`, `missing_key`,
+    /// `unknown_cost`, and `other`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -96,6 +99,7 @@ impl RefusalReason {
             RefusalReason::Penalized { .. } => "penalized",
             RefusalReason::UnknownClient(_) => "unknown_client",
             RefusalReason::MissingKey => "missing_key",
+            RefusalReason::UnknownCost => "unknown_cost",
             // None that the engine has today.
             RefusalReason::Denied(_) | RefusalReason::Line(_) | RefusalReason::InFlightLine(_) => {
                 "other"
@@ -117,7 +121,9 @@ impl RefusalReason {
             RefusalReason::Unavailable
             | RefusalReason::TimedOut { .. }
             | RefusalReason::Penalized { .. } => false,
-            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => true,
+            RefusalReason::UnknownClient(_)
+            | RefusalReason::MissingKey
+            | RefusalReason::UnknownCost => true,
         }
     }
 
@@ -132,7 +138,8 @@ impl RefusalReason {
             | RefusalReason::Unavailable
             | RefusalReason::TimedOut { .. }
             | RefusalReason::UnknownClient(_)
-            | RefusalReason::MissingKey => false,
+            | RefusalReason::MissingKey
+            | RefusalReason::UnknownCost => false,
         }
     }
 
@@ -223,9 +230,8 @@ impl Refusal<'_> {
             | RefusalReason::InFlight(_)
             | RefusalReason::InFlightLine(_)
             | RefusalReason::Penalized { .. } => StatusCode::TOO_MANY_REQUESTS,
-            RefusalReason::UnknownClient(UnknownClient::NoPeer | UnknownClient::MissingField) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            RefusalReason::UnknownClient(UnknownClient::NoPeer | UnknownClient::MissingField)
+            | RefusalReason::UnknownCost => StatusCode::INTERNAL_SERVER_ERROR,
             RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => StatusCode::BAD_REQUEST,
         }
     }
@@ -327,6 +333,9 @@ impl fmt::Display for Refusal<'_> {
             }
             RefusalReason::UnknownClient(why) => why.fmt(f),
             RefusalReason::MissingKey => f.write_str("the request has no key to limit it by"),
+            RefusalReason::UnknownCost => {
+                f.write_str("the cost of the request is not known before its response")
+            }
         }
     }
 }

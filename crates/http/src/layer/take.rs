@@ -1,8 +1,11 @@
 //! Permits that a request takes from a limit, whatever its limiter is.
 
+use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
 
+use http::StatusCode;
+use http::request::Parts;
 use sluicegate::{Denied, Grant, InFlight, Receipt};
 
 use super::refusal::RefusalReason;
@@ -35,6 +38,12 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
         self.try_take(key, permits).map(drop)
     }
 
+    /// Returns the permits that a request takes if its limit has no cost of its own.
+    fn cost_of(&self, key: &Q, request: &Parts) -> Result<u64, RefusalReason> {
+        let _ = (key, request);
+        Ok(1)
+    }
+
     /// Takes permits that may have to be given back at once, as another limit refuses.
     fn try_take_revocable(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         self.try_take(key, permits)
@@ -62,6 +71,17 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
     /// Notes that another limit of the layer, which not all requests share, has refused a request of this key.
     fn note_refusal(&self, key: &Q) {
         let _ = key;
+    }
+
+    /// Notes that a [look](Take::look) has refused a request, so that it is not put to the limiter itself.
+    fn note_refused_look(&self, key: &Q, refused: &RefusalReason) {
+        let _ = (key, refused);
+    }
+
+    /// Returns what is to be done when the service has answered a request that was admitted.
+    fn on_answer(&self, key: &Q, request: &Parts) -> Option<OnAnswer> {
+        let _ = (key, request);
+        None
     }
 
     /// Takes the permits, and waits for them if need be. Gives them back if it is dropped.
@@ -130,6 +150,18 @@ pub(super) enum Kept {
     },
     /// An estimate that is settled.
     Charge(Charge, Settlement),
+    /// Nothing, but the answer is looked at.
+    Answer(OnAnswer),
+}
+
+/// A function of the status of an answer, which is called once. It is not called if the service fails, or the
+/// client goes away before there is an answer.
+pub struct OnAnswer(pub(super) Box<dyn FnOnce(StatusCode) + Send>);
+
+impl fmt::Debug for OnAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnAnswer")
+    }
 }
 
 impl<'l> Taken<'l> {
@@ -160,7 +192,7 @@ impl<'l> Taken<'l> {
     /// Gives everything back, as far as the limiter can. What it cannot take back stays spent.
     pub(super) fn give_back(self) {
         match self.hold {
-            Hold::Spent | Hold::Kept(Kept::Place { .. }) => {}
+            Hold::Spent | Hold::Kept(Kept::Place { .. } | Kept::Answer(_)) => {}
             Hold::Receipt(receipt) => _ = receipt.give_back(),
             Hold::Kept(Kept::Charge(charge, _)) => charge.settle(0),
         }

@@ -63,7 +63,7 @@ impl Shared {
                 }
             }
         }
-        Ok(self.passed(taken.into_taken().into_iter()))
+        Ok(self.passed(parts, taken.into_taken().into_iter()))
     }
 }
 
