@@ -1,7 +1,7 @@
 -- The part that all scripts begin with.
 --
 -- KEYS[1]  key of the limiter
--- KEYS[2]  marker of a request that may be delivered twice; if it was run within the last hour, nothing is done
+-- KEYS[2]  for give_back, if it may be delivered twice: a marker, by which what was run within the last hour does nothing
 -- ARGV[1]  verb
 -- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
 -- ARGV[3]  time in microseconds since 1970; empty for that of the server
@@ -49,7 +49,9 @@ else
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
-if KEYS[2] and not redis.call('SET', KEYS[2], '', 'NX', 'PX', '3600000') then return { 0, now } end
+if verb == 'give_back' and KEYS[2] and not redis.call('SET', KEYS[2], '', 'NX', 'PX', '3600000') then
+  return { 0, now }
+end
 
 -- Returns the quotient, rounded down, and the remainder of integers that are not negative. (`a / b` and
 -- `a % b` round to the next double: for a large `a` up, past the quotient. `fmod` is exact, and so is the
