@@ -22,6 +22,8 @@ mod order;
 mod retries;
 #[path = "outgoing/simulated.rs"]
 mod simulated;
+#[path = "outgoing/turns.rs"]
+mod turns;
 
 type Clock = Arc<ManualClock>;
 type Limits = ServerLimits<Clock>;

@@ -172,7 +172,7 @@ async fn a_request_that_is_dropped_in_line_holds_up_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_wait_than_the_line_takes() {
-    let layer = OutgoingLayer::new().bounds(Bounds::new().max_waiting(3)).max_wait(100 * SECOND);
+    let layer = OutgoingLayer::new().bounds(Bounds::new().max_waiting(3)).max_wait(1_000 * SECOND);
     let (server, client) = Server::new(&layer, |_| async { Ok(answer(200, NONE_LEFT)) });
     assert_eq!(status(&client, get("/")).await, 200);
     let tasks: Vec<_> = (0..5).map(|_| tokio::spawn(client.clone().oneshot(get("/")))).collect();

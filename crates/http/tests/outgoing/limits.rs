@@ -182,6 +182,19 @@ fn a_refusal_that_tells_no_wait_pauses_for_longer_each_time() {
     assert_eq!(wait(&limits), Some(SECOND), "one has passed in between");
 }
 
+/// A 503 that tells no wait may be a fault of the server, and says nothing about its limits.
+#[test]
+fn a_bare_503_neither_pauses_nor_counts_as_passed() {
+    let (clock, limits) = limits_with(Bounds::new());
+    limits.try_send().unwrap().refused(&[]);
+    clock.advance(SECOND);
+    limits.try_send().unwrap().with(503, &[]);
+    let mut sent = let_through(&limits);
+    assert_eq!(sent.len(), 1, "not one more, as after a request that passes");
+    sent.remove(0).refused(&[]);
+    assert_eq!(wait(&limits), Some(2 * SECOND), "the second refusal in a row");
+}
+
 #[test]
 fn requests_to_an_unknown_server_double_with_each_round_trip() {
     let (_, limits) = limits_with(Bounds::new());
