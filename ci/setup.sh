@@ -28,13 +28,15 @@ apt_packages() {
 }
 
 base() {
-    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch mandoc redis-server
+    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch mandoc redis-server redis-sentinel openssl
     # Debian has it since version 13.
     command -v apt-cache >/dev/null && [ -n "$(apt-cache madison valkey-server 2>/dev/null)" ] && apt_packages valkey-server
     command -v cc >/dev/null || die "no C compiler (cc), which Rust links with"
     command -v patch >/dev/null || die "no patch(1), which the loom mutants are applied with"
     command -v mandoc >/dev/null || die "no mandoc(1), which the tests read pages of the manual with"
     command -v redis-server >/dev/null || die "no redis-server, which the tests of crates/redis start"
+    command -v redis-sentinel >/dev/null || die "no redis-sentinel, which the tests of crates/redis start"
+    command -v openssl >/dev/null || die "no openssl(1), which makes the certificates of a test"
     command -v cargo >/dev/null || die "no cargo; install Rust $msrv or later from rustup.rs"
     command -v rustup >/dev/null || die "no rustup, which the other toolchains and targets come from"
     cargo clippy --version >/dev/null 2>&1 && cargo fmt --version >/dev/null 2>&1 \

@@ -26,7 +26,9 @@
 //! |---|---|
 //! | `async` (default) | `Async`: runs scripts on the connections of the crate `redis` for tokio |
 //! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
-//! | `cluster`, `sentinel`, `tls` | the connections of the crate `redis` to clusters, by sentinels, and by TLS |
+//! | `cluster` | `Cluster`: runs scripts on a cluster, and follows keys that move |
+//! | `sentinel` | `Sentinels`: runs scripts on the primary that sentinels name |
+//! | `tls` | connections of the crate `redis` by TLS |
 
 mod all;
 mod concurrency;
@@ -64,7 +66,11 @@ pub use crate::limiter::RedisLimiter;
 pub use crate::reservation::RedisReservation;
 #[cfg(feature = "async")]
 pub use crate::run_script::Async;
+#[cfg(feature = "cluster")]
+pub use crate::run_script::Cluster;
 #[cfg(feature = "pool")]
 pub use crate::run_script::Pool;
+#[cfg(feature = "sentinel")]
+pub use crate::run_script::Sentinels;
 pub use crate::run_script::{Run, RunScript, RunScriptBlocking};
 pub use crate::script::Script;

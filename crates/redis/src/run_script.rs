@@ -1,12 +1,20 @@
 //! The clients that the limiters run their scripts by.
 
+#[cfg(feature = "cluster")]
+mod cluster;
 #[cfg(feature = "pool")]
 mod pool;
+#[cfg(feature = "sentinel")]
+mod sentinels;
 #[cfg(feature = "async")]
 mod tokio;
 
+#[cfg(feature = "cluster")]
+pub use self::cluster::Cluster;
 #[cfg(feature = "pool")]
 pub use self::pool::Pool;
+#[cfg(feature = "sentinel")]
+pub use self::sentinels::Sentinels;
 #[cfg(feature = "async")]
 pub use self::tokio::Async;
 
@@ -96,9 +104,10 @@ impl From<redis::RedisError> for StoreError {
             let message = error.detail().unwrap_or_default().to_owned();
             return StoreError::Server { code: code.to_owned(), message };
         }
+        let is_unknown_node = error.kind() == redis::ErrorKind::ClusterConnectionNotFound;
         if error.is_timeout() {
             StoreError::TimedOut
-        } else if error.is_connection_refusal() {
+        } else if error.is_connection_refusal() || is_unknown_node {
             StoreError::Unreachable(Box::new(error))
         } else {
             StoreError::Disconnected(Box::new(error))

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | `all` | several limits in one script, at random |
 //! | `clock` | a server whose clock is set back |
+//! | `cluster` | three nodes, keys that move, and a node that ends |
 //! | `concurrency` | permits in flight, at random and on the server's clock |
 //! | `debts` | reservations, cancellations and debts, at random |
+//! | `failover` | a primary, a replica and a sentinel |
 //! | `faults` | a server that ends, or that answers with errors |
+//! | `links`, `proxy` | a link that loses requests and answers, is slow, or cut |
+//! | `states` | a server that loads its data, or is busy; and one by TLS |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
 //! | `leases` | leases |
@@ -17,15 +21,20 @@
 
 mod all;
 mod clock;
+mod cluster;
 mod concurrency;
 mod debts;
+mod failover;
 mod faults;
 mod give_back;
 mod leases;
+mod links;
 mod oracle;
+mod proxy;
 mod random;
 mod scripts;
 mod server;
+mod states;
 mod verbs;
 
 pub(crate) use self::verbs::limits;

@@ -13,6 +13,7 @@ const PROGRAM: &str = "redis-server";
 /// A server on a free port, without files, in a folder of its own. Ends when it is dropped.
 pub(crate) struct Server {
     child: Child,
+    program: String,
     port: u16,
     folder: TempDir,
     options: Vec<String>,
@@ -25,16 +26,48 @@ impl Server {
 
     /// Starts a server with more options of its command line.
     pub(crate) fn with_options(options: &[&str]) -> Server {
-        let folder = TempDir::new().unwrap();
+        Server::of_program(&program(), TempDir::new().unwrap(), options)
+    }
+
+    /// Starts a server that has the files of `folder`.
+    pub(crate) fn in_folder(folder: TempDir, options: &[&str]) -> Server {
+        Server::of_program(&program(), folder, options)
+    }
+
+    /// Starts a server of each program that this machine has: `redis-server`, or the one that is named, and
+    /// `valkey-server` if there is one. Says which.
+    pub(crate) fn of_each_program() -> impl Iterator<Item = Server> {
+        let has_valkey = Command::new("valkey-server")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        let programs = [Some(program()), has_valkey.then(|| "valkey-server".to_owned())];
+        programs.into_iter().flatten().map(|program| {
+            let server = Server::of_program(&program, TempDir::new().unwrap(), &[]);
+            let mut connection = server.connection();
+            let info: String = redis::cmd("INFO").arg("server").query(&mut connection).unwrap();
+            let version = info.lines().find(|line| line.starts_with("redis_version")).unwrap();
+            eprintln!("runs on {program}, {version}");
+            server
+        })
+    }
+
+    fn of_program(program: &str, folder: TempDir, options: &[&str]) -> Server {
         let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
         // Another program may take the port before the server does.
         for _ in 0..10 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            if let Some(child) = spawn(port, &folder, &options) {
-                return Server { child, port, folder, options };
+            let port = free_port();
+            if let Some(child) = spawn(program, port, &folder, &options) {
+                let program = program.to_owned();
+                return Server { child, program, port, folder, options };
             }
         }
         panic!("no server started on ten free ports");
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {
@@ -49,6 +82,14 @@ impl Server {
         self.client().get_connection().unwrap()
     }
 
+    /// Sends a command of words.
+    pub(crate) fn tell(&self, words: &str) -> redis::Value {
+        let mut words = words.split(' ');
+        let mut command = redis::cmd(words.next().unwrap());
+        words.for_each(|word| _ = command.arg(word));
+        command.query(&mut self.connection()).unwrap()
+    }
+
     /// Ends the server at once, as a crash does.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -57,7 +98,14 @@ impl Server {
 
     /// Starts the server again, on the same port and without its data.
     pub(crate) fn restart(&mut self) {
-        self.child = spawn(self.port, &self.folder, &self.options).expect("the port is still free");
+        let child = spawn(&self.program, self.port, &self.folder, &self.options);
+        self.child = child.expect("the port is still free");
+    }
+
+    /// Ends the server, and returns its folder.
+    pub(crate) fn into_folder(mut self) -> TempDir {
+        self.kill();
+        std::mem::replace(&mut self.folder, TempDir::new().unwrap())
     }
 }
 
@@ -69,10 +117,26 @@ impl Drop for Server {
     }
 }
 
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Waits until `is_so`, for at most a minute.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "not so after a minute: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn program() -> String {
+    env::var("SLUICEGATE_REDIS_SERVER").unwrap_or_else(|_| PROGRAM.to_owned())
+}
+
 /// Starts a server and waits until it answers; `None` if it ends instead.
-fn spawn(port: u16, folder: &TempDir, options: &[String]) -> Option<Child> {
-    let program = env::var("SLUICEGATE_REDIS_SERVER").unwrap_or_else(|_| PROGRAM.to_owned());
-    let mut child = Command::new(&program)
+fn spawn(program: &str, port: u16, folder: &TempDir, options: &[String]) -> Option<Child> {
+    let mut child = Command::new(program)
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
         .args(["--port", &port.to_string()])
         .args(options)
@@ -90,7 +154,8 @@ fn spawn(port: u16, folder: &TempDir, options: &[String]) -> Option<Child> {
         if child.try_wait().unwrap().is_some() {
             return None;
         }
-        if pong.is_ok() {
+        let is_loading = matches!(&pong, Err(error) if error.code() == Some("LOADING"));
+        if pong.is_ok() || is_loading {
             return Some(child);
         }
         assert!(begin.elapsed() < Duration::from_secs(30), "{program} does not answer: {pong:?}");

@@ -37,7 +37,12 @@ fn keys(server: &Server) -> Vec<String> {
 
 #[tokio::test]
 async fn each_limit_takes_some_or_all_and_looks_and_begins_anew() {
-    let server = Server::start();
+    for server in Server::of_each_program() {
+        take_some_or_all_and_look_and_begin_anew(&server).await;
+    }
+}
+
+async fn take_some_or_all_and_look_and_begin_anew(server: &Server) {
     let manager = server.client().get_connection_manager().await.unwrap();
     for limit in limits() {
         let keys = KeySpace::new("app").unwrap();

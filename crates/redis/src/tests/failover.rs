@@ -1,0 +1,150 @@
+//! A primary with a replica, by sentinels.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
+use redis::{AsyncConnectionConfig, ConnectionAddr};
+use sluicegate::quota;
+use tempfile::TempDir;
+
+use super::server::{Server, free_port, wait_until};
+use crate::{
+    Async, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError,
+    TryAcquireError,
+};
+
+/// A sentinel. Ends when it is dropped.
+struct Sentinel {
+    child: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+impl Sentinel {
+    /// Starts a sentinel that watches `primary` and decides alone.
+    fn start(primary: &Server) -> Sentinel {
+        let (folder, port) = (TempDir::new().unwrap(), free_port());
+        let config = folder.path().join("sentinel.conf");
+        let text = format!(
+            "port {port}\nbind 127.0.0.1\nsentinel monitor app 127.0.0.1 {} 1\n\
+             sentinel down-after-milliseconds app 300\nsentinel failover-timeout app 3000\n",
+            primary.port()
+        );
+        fs::write(&config, text).unwrap();
+        let child = Command::new("redis-sentinel")
+            .arg(&config)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("cannot start redis-sentinel: {error}; run ci/setup.sh base")
+            });
+        Sentinel { child, port, _folder: folder }
+    }
+
+    /// Sends a command of words; `None` while it does not answer.
+    fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> Option<T> {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
+        redis::cmd("SENTINEL").arg(words).query(&mut client.get_connection().ok()?).ok()
+    }
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a primary, and a replica that has the same data.
+fn pair() -> [Server; 2] {
+    let primary = Server::start();
+    let options = [
+        "--replicaof",
+        "127.0.0.1",
+        &primary.port().to_string(),
+        "--repl-diskless-sync-delay",
+        "0",
+    ];
+    let replica = Server::with_options(&options);
+    wait_until("the replica follows", || {
+        format!("{:?}", replica.tell("INFO replication")).contains("master_link_status:up")
+    });
+    [primary, replica]
+}
+
+fn hundred<R>(runner: R) -> RedisLimiter<R> {
+    let limit = RedisLimit::token_bucket(quota!(100 / 36525 days)).unwrap();
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner)
+}
+
+async fn take_all(limiter: &RedisLimiter<impl RunScript>) -> u64 {
+    let mut taken = 0;
+    while let Ok(grant) = limiter.try_acquire_up_to("ada", 7).await {
+        taken += grant.permits();
+        assert!(taken <= 100, "more than the limit");
+    }
+    taken
+}
+
+/// Permits that the replica has not heard of are granted once more, and no others: here nothing of what it has, and
+/// all that the primary has granted since it was cut off.
+#[tokio::test]
+async fn a_failover_grants_once_more_what_the_new_primary_has_not_heard_of() {
+    let [mut primary, replica] = pair();
+    let sentinel = Sentinel::start(&primary);
+    wait_until("the sentinel knows the replica", || {
+        let replicas: Option<Vec<redis::Value>> = sentinel.ask(&["REPLICAS", "app"]);
+        replicas.is_some_and(|replicas| replicas.len() == 1)
+    });
+    let client = SentinelClientBuilder::new(
+        [ConnectionAddr::Tcp("127.0.0.1".to_owned(), sentinel.port)],
+        "app",
+        SentinelServerType::Master,
+    );
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(Duration::from_millis(500)))
+        .set_response_timeout(Some(Duration::from_millis(500)));
+    let runner = Sentinels::new(client.unwrap().build().unwrap(), config);
+    let guarded = Guarded::new(runner)
+        .with_pause(Duration::from_millis(50))
+        .with_time_limit(Duration::from_secs(2));
+    let limiter = hundred(guarded);
+
+    assert_eq!(limiter.try_acquire("ada", 30).await.unwrap().remaining(), 70);
+    redis::cmd("WAIT").arg(&[1, 30_000]).exec(&mut primary.connection()).unwrap();
+    // The replica hears no more.
+    replica.tell("REPLICAOF 127.0.0.1 1");
+    assert_eq!(limiter.try_acquire("ada", 50).await.unwrap().remaining(), 20);
+    primary.kill();
+    let (begin, mut failed) = (Instant::now(), 0);
+    let grant = loop {
+        match limiter.try_acquire("ada", 1).await {
+            Ok(grant) => break grant,
+            Err(TryAcquireError::Store(_)) => failed += 1,
+            Err(error) => panic!("{error}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "no new primary after a minute");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    eprintln!("a new primary answered after {:?}, and {failed} failures", begin.elapsed());
+    assert_eq!(grant.remaining(), 69, "the 50 that it has not heard of are there again");
+    assert_eq!(take_all(&limiter).await, 69);
+}
+
+#[tokio::test]
+async fn a_replica_refuses_and_takes_nothing() {
+    let [primary, replica] = pair();
+    let [at_primary, at_replica] = [&primary, &replica].map(Server::client);
+    let at_primary = hundred(Async::new(at_primary.get_connection_manager().await.unwrap()));
+    let at_replica = hundred(Async::new(at_replica.get_connection_manager().await.unwrap()));
+    at_primary.try_acquire("ada", 30).await.unwrap();
+    redis::cmd("WAIT").arg(&[1, 30_000]).exec(&mut primary.connection()).unwrap();
+    let error = at_replica.try_acquire("ada", 1).await.unwrap_err();
+    let TryAcquireError::Store(error @ StoreError::Server { .. }) = error else {
+        panic!("{error}")
+    };
+    assert!(error.to_string().contains("READONLY") && !error.may_have_taken(), "{error}");
+    assert_eq!(take_all(&at_primary).await, 70);
+}
