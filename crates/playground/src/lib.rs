@@ -1,5 +1,33 @@
-//! The playground: a page on which the limiters of sluicegate can be tried.
+//! The playground: a page on which the limiters of sluicegate can be tried, for `sluicegate serve`.
 //!
+//! A session has the real limiters of the engine on a virtual clock, which can be slowed, sped up and
+//! stopped. What the page shows is what they answer: nothing is computed twice.
+//!
+//! * [`Playground`]: the routes and the sessions of a server.
 //! * [`wire`]: the JSON of the routes.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::net::SocketAddr;
+//! use sluicegate_playground::{Playground, PlaygroundOptions};
+//!
+//! let playground = Playground::new(PlaygroundOptions::default())?;
+//! let service = playground.routes().into_make_service_with_connect_info::<SocketAddr>();
+//! # let _ = service;
+//! # Ok::<(), sluicegate::ConfigError>(())
+//! ```
 
+mod algorithm;
+mod bounds;
+mod live;
+mod page;
+mod playground;
+mod routes;
+mod scenario;
+mod session;
+mod sessions;
+mod setup;
 pub mod wire;
+
+pub use self::playground::{Playground, PlaygroundOptions};

@@ -1,0 +1,180 @@
+//! The algorithms that can be chosen, with their parameters.
+
+mod parameter;
+mod terms;
+
+use std::fmt;
+
+pub(crate) use self::parameter::Parameter;
+use self::parameter::*;
+pub(crate) use self::terms::{Terms, Values};
+use crate::wire::AlgorithmForm;
+
+/// An algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    Gcra,
+    TokenBucket,
+    IntervalBucket,
+    LeakyBucket,
+    LeakyQueue,
+    FixedWindow,
+    SlidingWindow,
+    SlidingCounter,
+    SlidingLog,
+    SeveralWindows,
+    Concurrency,
+}
+
+/// An algorithm as a form shows it.
+struct Description {
+    id: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+}
+
+impl Algorithm {
+    /// All algorithms, in the order of a menu.
+    pub(crate) const ALL: [Algorithm; 11] = [
+        Algorithm::TokenBucket,
+        Algorithm::IntervalBucket,
+        Algorithm::Gcra,
+        Algorithm::LeakyBucket,
+        Algorithm::LeakyQueue,
+        Algorithm::FixedWindow,
+        Algorithm::SlidingWindow,
+        Algorithm::SlidingCounter,
+        Algorithm::SlidingLog,
+        Algorithm::SeveralWindows,
+        Algorithm::Concurrency,
+    ];
+
+    /// Returns the algorithm with an `id`.
+    pub(crate) fn by_id(id: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.id() == id)
+    }
+
+    pub(crate) fn id(self) -> &'static str {
+        self.description().id
+    }
+
+    pub(crate) fn parameters(self) -> &'static [Parameter] {
+        self.description().parameters
+    }
+
+    /// Returns true if the algorithm limits requests in flight, which end after a time.
+    pub(crate) fn holds(self) -> bool {
+        self == Algorithm::Concurrency
+    }
+
+    /// Returns the description that a form is built from.
+    pub(crate) fn form(self) -> AlgorithmForm {
+        let Description { id, name, summary, parameters } = self.description();
+        AlgorithmForm {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            waits: true,
+            holds: self.holds(),
+            parameters: parameters.iter().map(Parameter::form).collect(),
+        }
+    }
+
+    fn description(self) -> Description {
+        let (id, name, summary, parameters): (_, _, _, &'static [Parameter]) = match self {
+            Algorithm::Gcra => (
+                "gcra",
+                "GCRA",
+                "Lets a request pass every interval, and up to the tolerance earlier: a token bucket that keeps one time instead of tokens.",
+                const { &[INTERVAL, TOLERANCE] },
+            ),
+            Algorithm::TokenBucket => (
+                "token_bucket",
+                "Token bucket",
+                "Earns tokens continuously and spends one for each permit; what it has saved up can be spent at once.",
+                const { &[BURST, PERMITS, PERIOD] },
+            ),
+            Algorithm::IntervalBucket => (
+                "interval_bucket",
+                "Token bucket, refilled in steps",
+                "Earns the tokens of a whole period at its end, and none before.",
+                const { &[BURST, STEP, PERIOD.by_default(5.0)] },
+            ),
+            Algorithm::LeakyBucket => (
+                "leaky_bucket",
+                "Leaky bucket as a meter",
+                "Each permit fills the bucket, which leaks at a steady rate; a request that would overflow it is refused.",
+                const { &[BURST, PERMITS, PERIOD] },
+            ),
+            Algorithm::LeakyQueue => (
+                "leaky_queue",
+                "Leaky bucket as a queue",
+                "Requests stand in a queue and leave it at a steady rate, however they came; those for which it has no room are refused.",
+                const { &[SIZE, PERMITS.by_default(1.0), PERIOD.by_default(2.0)] },
+            ),
+            Algorithm::FixedWindow => (
+                "fixed_window",
+                "Fixed window",
+                "Counts in windows that begin at fixed times; each begins at zero, so two limits fit around an edge.",
+                const { &[LIMIT, WINDOW] },
+            ),
+            Algorithm::SlidingWindow => (
+                "sliding_window",
+                "Sliding window of slots",
+                "Counts in short slots, and keeps its limit in every window; a slot leaves the window as a whole.",
+                const { &[LIMIT, WINDOW, SLOTS] },
+            ),
+            Algorithm::SlidingCounter => (
+                "sliding_counter",
+                "Sliding counter",
+                "Counts the present window, and the one before it in proportion to its overlap: an estimate in one word.",
+                const { &[LIMIT, WINDOW] },
+            ),
+            Algorithm::SlidingLog => (
+                "sliding_log",
+                "Sliding log",
+                "Remembers the time of every request, and keeps its limit exactly in every window.",
+                const { &[LIMIT, WINDOW] },
+            ),
+            Algorithm::SeveralWindows => (
+                "several_windows",
+                "Several sliding windows",
+                "Grants what a short and a long window both have room for, or nothing.",
+                const { &[SHORT_LIMIT, SHORT_WINDOW, LONG_LIMIT, LONG_WINDOW] },
+            ),
+            Algorithm::Concurrency => (
+                "concurrency",
+                "Requests in flight",
+                "Limits how many permits are held at a time; each is held until its request ends.",
+                const { &[IN_FLIGHT] },
+            ),
+        };
+        Description { id, name, summary, parameters }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_is_found_by_its_id_and_its_defaults_make_a_limiter() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::by_id(algorithm.id()), Some(algorithm));
+            for value in [Parameter::minimum, Parameter::default, Parameter::maximum] {
+                let values =
+                    algorithm.parameters().iter().map(|parameter| (parameter.id, value(parameter)));
+                let terms = Terms::new(algorithm, &values.collect());
+                assert!(terms.is_ok(), "{algorithm}: {terms:?}");
+            }
+        }
+        assert_eq!(Algorithm::by_id("GCRA"), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! The playground of a server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use sluicegate::{ConfigError, KeyTable, Quota, TokenBucket, quota};
+use sluicegate_http::client_address::ClientAddress;
+use sluicegate_http::layer::{Limit, RateLimitLayer};
+use tokio::sync::watch;
+
+use crate::routes;
+use crate::scenario::Scenarios;
+use crate::sessions::Sessions;
+
+/// Bounds of a [`Playground`].
+#[derive(Clone, Debug)]
+pub struct PlaygroundOptions {
+    /// Most sessions at a time. A new one ends the one that has been without a page for longest; if all have
+    /// one, it is refused with 503.
+    pub sessions: usize,
+    /// Requests of each client: more are refused with 429, by the layer of `sluicegate-http`.
+    pub requests: Quota,
+    /// Clients whose requests are counted. If there are more, the least busy may share.
+    pub clients: usize,
+    /// The way in which the address of a client is found.
+    pub addresses: ClientAddress,
+}
+
+impl Default for PlaygroundOptions {
+    /// 256 sessions; 100 requests a second for each client, and 500 at once, for 10,000 clients, by the address
+    /// of the connection.
+    fn default() -> PlaygroundOptions {
+        PlaygroundOptions {
+            sessions: 256,
+            requests: quota!(100 / second, burst 500),
+            clients: 10_000,
+            addresses: ClientAddress::of_peer(),
+        }
+    }
+}
+
+/// A page on which limiters can be tried, and the sessions of those who do. A clone is the same playground.
+#[derive(Clone)]
+pub struct Playground {
+    shared: Arc<Shared>,
+}
+
+/// The state that all requests share.
+pub(crate) struct Shared {
+    pub(crate) sessions: Sessions,
+    pub(crate) scenarios: Scenarios,
+    /// A token for each event of a session.
+    pub(crate) work: TokenBucket,
+    pub(crate) layer: RateLimitLayer,
+    pub(crate) closed: watch::Sender<bool>,
+}
+
+/// Events of all sessions together.
+const WORK: Quota = quota!(100_000 / second, burst 20_000);
+
+impl Playground {
+    /// Returns a playground without sessions.
+    ///
+    /// # Errors
+    ///
+    /// Those of a [`KeyTable`], for a number of clients, or for requests, that it cannot have.
+    pub fn new(options: PlaygroundOptions) -> Result<Playground, ConfigError> {
+        let PlaygroundOptions { sessions, requests, clients, addresses } = options;
+        let table = KeyTable::with_keys(requests, clients)?;
+        let limit = Limit::per_client(table).addresses(addresses).policy(requests.into());
+        let shared = Shared {
+            sessions: Sessions::new(sessions),
+            scenarios: Scenarios::new(),
+            work: TokenBucket::new(WORK),
+            layer: RateLimitLayer::new(limit),
+            closed: watch::Sender::new(false),
+        };
+        Ok(Playground { shared: Arc::new(shared) })
+    }
+
+    /// Returns the routes: the page at `/`, and what it asks for below `/playground/`.
+    ///
+    /// They take the address of a client from axum's `ConnectInfo`, so the server has to provide that. Must be
+    /// called within a runtime of tokio when they are served.
+    pub fn routes(&self) -> Router {
+        routes::routes(Arc::clone(&self.shared))
+    }
+
+    /// Returns the number of sessions.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions.len(Instant::now())
+    }
+
+    /// Ends all sessions and their event streams, for the end of a server: it would wait for them.
+    pub fn close(&self) {
+        self.shared.closed.send_replace(true);
+        self.shared.sessions.clear();
+    }
+}
+
+impl fmt::Debug for Playground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Playground").field("sessions", &self.sessions()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! Answers of limiters, as decisions and as the state that response fields tell.
+
+use std::time::Duration;
+
+use sluicegate::{AcquireError, ConcurrencyDenied, Denied, Grant, InFlightError};
+use sluicegate_http::fields::PolicyState;
+
+/// An answer: what a decision shows of it, and what response fields tell.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) is_granted: bool,
+    pub(super) state: PolicyState<'static>,
+    /// The reason of a refusal, for people.
+    pub(super) reason: Option<String>,
+    /// The index of the window that refused.
+    pub(super) which: Option<usize>,
+    /// The limit that the limiter has answered with.
+    pub(super) limit: Option<u64>,
+}
+
+const NOTHING_KNOWN: PolicyState<'static> = PolicyState {
+    which: 0,
+    limit: None,
+    remaining: None,
+    next_permit_after: None,
+    reset_after: None,
+    is_denied: false,
+    retry_after: None,
+    partition: None,
+};
+
+impl Answer {
+    /// Returns the answer to a request that was granted, and left so many permits.
+    pub(super) fn granted_with(remaining: Option<u64>) -> Answer {
+        let state = PolicyState { remaining, ..NOTHING_KNOWN };
+        Answer { is_granted: true, state, reason: None, which: None, limit: None }
+    }
+
+    pub(super) fn refused_because(reason: &impl ToString, retry_after: Option<Duration>) -> Answer {
+        let state = PolicyState { is_denied: true, retry_after, ..NOTHING_KNOWN };
+        let reason = Some(reason.to_string());
+        Answer { is_granted: false, state, reason, which: None, limit: None }
+    }
+
+    fn leaving(self, remaining: u64) -> Answer {
+        let state = PolicyState { remaining: Some(remaining), ..self.state };
+        Answer { state, ..self }
+    }
+}
+
+impl From<Grant> for Answer {
+    fn from(grant: Grant) -> Answer {
+        Answer {
+            is_granted: true,
+            state: PolicyState::granted(&grant),
+            reason: None,
+            which: None,
+            limit: Some(grant.limit()),
+        }
+    }
+}
+
+impl From<Denied> for Answer {
+    fn from(denied: Denied) -> Answer {
+        Answer {
+            is_granted: false,
+            state: PolicyState::denied(&denied),
+            reason: Some(denied.to_string()),
+            which: Some(denied.which()),
+            limit: denied.limit(),
+        }
+    }
+}
+
+impl From<AcquireError> for Answer {
+    fn from(error: AcquireError) -> Answer {
+        match error {
+            AcquireError::TimedOut { retry_after } | AcquireError::LineFull { retry_after } => {
+                // What is there is for those in line. The longest wait is one that nobody knows.
+                let retry_after = (retry_after < Duration::MAX).then_some(retry_after);
+                Answer::refused_because(&error, retry_after).leaving(0)
+            }
+            _ => Answer::refused_because(&error, None),
+        }
+    }
+}
+
+impl From<ConcurrencyDenied> for Answer {
+    fn from(denied: ConcurrencyDenied) -> Answer {
+        Answer::refused_because(&denied, None).leaving(denied.available())
+    }
+}
+
+impl From<InFlightError> for Answer {
+    fn from(error: InFlightError) -> Answer {
+        Answer::refused_because(&error, None)
+    }
+}
+
+impl<G: Into<Answer>, D: Into<Answer>> From<Result<G, D>> for Answer {
+    fn from(answer: Result<G, D>) -> Answer {
+        answer.map_or_else(Into::into, Into::into)
+    }
+}

@@ -1,0 +1,7 @@
+//! Sessions without HTTP and without a wall clock.
+
+mod edges;
+mod examples;
+mod random;
+mod support;
+mod waits;
