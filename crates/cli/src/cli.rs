@@ -47,6 +47,8 @@ Examples:
       The same as a page for browsers, with plots.
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
       The waits of requests that are delayed instead of being denied.
+  sluicegate serve
+      A page on which every algorithm can be tried: http://localhost:8080.
   sluicegate serve --policy policy.toml
       Decisions over HTTP, for gateways: http://localhost:8080/openapi.json.
   sluicegate suggest --policy policy.toml access.log
@@ -85,7 +87,7 @@ enum Command {
     /// Explain the most that each limiter of a policy can admit, and the memory that it takes
     #[command(after_long_help = status::after("", status::OF_POLICIES))]
     Explain(ExplainArgs),
-    /// Answer questions to the limiters of a policy over HTTP
+    /// Serve a page to try limiters on, and the limiters of a policy over HTTP
     #[command(after_long_help = status::after(serve::AFTER_HELP, status::OF_SERVICE))]
     Serve(ServeArgs),
     /// Print a script that completes the arguments of this command in a shell

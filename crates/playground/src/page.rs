@@ -27,23 +27,57 @@ macro_rules! files {
 }
 
 const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
 
 /// All files. The first is the page itself.
 const FILES: &[PageFile] = &files![
     "index.html": HTML,
+    "clock.js": JAVASCRIPT,
+    "colours.js": JAVASCRIPT,
+    "copy.js": JAVASCRIPT,
+    "decisions.js": JAVASCRIPT,
+    "dom.js": JAVASCRIPT,
+    "draw/axis.js": JAVASCRIPT,
+    "draw/bucket.js": JAVASCRIPT,
+    "draw/concurrency.js": JAVASCRIPT,
+    "draw/limiter.js": JAVASCRIPT,
+    "draw/line.js": JAVASCRIPT,
+    "draw/log.js": JAVASCRIPT,
+    "draw/scene.js": JAVASCRIPT,
+    "draw/windows.js": JAVASCRIPT,
+    "drawings.css": CSS,
+    "form.js": JAVASCRIPT,
+    "history.js": JAVASCRIPT,
+    "icon.svg": SVG,
+    "link.js": JAVASCRIPT,
+    "main.js": JAVASCRIPT,
+    "parts.css": CSS,
+    "playground.js": JAVASCRIPT,
+    "requests.js": JAVASCRIPT,
+    "scenarios.js": JAVASCRIPT,
+    "session.js": JAVASCRIPT,
+    "setup.js": JAVASCRIPT,
+    "shortcuts.js": JAVASCRIPT,
+    "side.js": JAVASCRIPT,
+    "style.css": CSS,
+    "summary.js": JAVASCRIPT,
+    "theme.js": JAVASCRIPT,
+    "time.js": JAVASCRIPT,
+    "timeline.js": JAVASCRIPT,
+    "words.js": JAVASCRIPT,
 ];
 
 /// Allows nothing that is not a file of this server, and nothing inline.
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the routes of the page: `/`, and `/playground/page/` for its other files.
+/// Returns the routes of the page: `/`, and one for each of its other files.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     FILES.iter().enumerate().fold(Router::new(), |routes, (place, file)| {
-        let path = match place {
-            0 => "/".to_owned(),
-            _ => format!("/playground/page/{}", file.name),
-        };
+        // The first is the page itself.
+        let path = if place == 0 { "/".to_owned() } else { format!("/{}", file.name) };
         let tag = tag(file.bytes);
         routes
             .route(&path, get(move |fields: HeaderMap| async move { file.response(&tag, &fields) }))

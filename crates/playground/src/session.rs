@@ -64,6 +64,8 @@ pub(crate) struct Session {
     keys: BTreeSet<Arc<str>>,
     /// The number of the last request.
     last_n: u64,
+    /// Number of sides that there have been.
+    sides_made: u64,
     scenario: Option<Playing>,
     /// Changes whenever there is something new to tell, but for the time.
     version: u64,
@@ -81,7 +83,15 @@ struct Playing {
 pub(crate) struct Cursor {
     run: u64,
     version: u64,
-    decisions: [u64; bounds::SIDES],
+    sides: [SidePlace; bounds::SIDES],
+}
+
+/// A reader's place among the decisions of a side.
+#[derive(Clone, Copy, Debug, Default)]
+struct SidePlace {
+    /// The side, which may have gone since.
+    id: u64,
+    seen: u64,
 }
 
 impl Session {
@@ -96,6 +106,7 @@ impl Session {
             streams: Vec::new(),
             keys: BTreeSet::new(),
             last_n: 0,
+            sides_made: 0,
             scenario: None,
             version: 0,
         };
@@ -112,8 +123,17 @@ impl Session {
         self.keys.clear();
         self.last_n = 0;
         self.scenario = None;
-        let sides = self.setup.sides.iter().enumerate();
-        self.sides = sides.map(|(place, side)| Side::new(place, *side, &self.clock)).collect();
+        self.sides.clear();
+        self.add_sides();
+    }
+
+    /// Adds the sides of the set-up that are not there yet.
+    fn add_sides(&mut self) {
+        let there = self.sides.len();
+        for (place, terms) in self.setup.sides.iter().enumerate().skip(there) {
+            self.sides_made += 1;
+            self.sides.push(Side::new((place, self.sides_made), *terms, &self.clock));
+        }
     }
 
     pub(crate) fn setup(&self) -> &Setup {
@@ -140,12 +160,10 @@ impl Session {
         self.version += 1;
         self.setup = setup;
         self.sides.truncate(self.setup.sides.len());
-        for (place, terms) in self.setup.sides.iter().enumerate() {
-            match self.sides.get_mut(place) {
-                Some(side) => side.change(*terms, &mut self.events),
-                None => self.sides.push(Side::new(place, *terms, &self.clock)),
-            }
+        for (side, terms) in self.sides.iter_mut().zip(&self.setup.sides) {
+            side.change(*terms, &mut self.events);
         }
+        self.add_sides();
     }
 
     /// Begins anew, with the same set-up and the same streams.
@@ -307,9 +325,10 @@ impl Session {
         let most = bounds::DECISIONS / self.sides.len().max(1);
         let mut dropped = 0;
         let mut sides = Vec::new();
-        for (side, seen) in self.sides.iter().zip(&mut cursor.decisions) {
-            let (frame, left_out) = side.frame(*seen, most);
-            *seen = side.decided();
+        for (side, place) in self.sides.iter().zip(&mut cursor.sides) {
+            let seen = if place.id == side.id() { place.seen } else { 0 };
+            let (frame, left_out) = side.frame(seen, most);
+            *place = SidePlace { id: side.id(), seen: side.decided() };
             dropped += left_out;
             sides.push(frame);
         }

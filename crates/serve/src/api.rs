@@ -9,6 +9,7 @@
 //! | `health` | `GET /healthz`, `/readyz` |
 //! | `body` | bodies of requests |
 //! | `failure` | answers to requests that are wrong |
+//! | `unserved` | answers of a server that has no policy |
 
 mod admin;
 mod auth;
@@ -17,6 +18,7 @@ mod check;
 mod failure;
 mod health;
 mod limiters;
+mod unserved;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -26,6 +28,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::failure::Failure;
+pub use self::unserved::without_policy;
 use crate::service::Service;
 
 /// Most bytes of a request's body.

@@ -7,18 +7,21 @@ use std::process::ExitCode;
 
 use clap::Args;
 use sluicegate_http::client_address::{ClientAddress, Trust};
-use sluicegate_policy::{Policies, Registry};
+use sluicegate_playground::{Playground, PlaygroundOptions};
+use sluicegate_policy::{Registry, Watch};
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, tell};
-use crate::policy;
 use crate::policy::input::{self, FormatName};
 
 pub(super) const AFTER_HELP: &str = "\
-Questions are POST requests with JSON, and GET /openapi.json describes them all:
+Without --policy, it serves the playground: a page on which every algorithm can be tried, at \
+http://127.0.0.1:8080.
+
+With --policy, it answers questions. They are POST requests with JSON, and GET /openapi.json describes them all:
   curl localhost:8080/v1/check -H 'Content-Type: application/json' \\
        -d '{\"limiter\":\"per-client\",\"key\":\"192.0.2.7\"}'
 GET /v1/auth answers proxies that ask whether a request may pass: nginx's auth_request, Traefik's \
@@ -31,8 +34,8 @@ service, once the requests under way are answered.";
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
-    /// the bundled one; `-` is standard input
+    /// The policy whose limiters are served: TOML, or by the end of its name YAML (.yaml, .yml) or JSON
+    /// (.json); `-` is standard input
     #[arg(long, short, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Format of the policy, if the name does not tell it
@@ -43,6 +46,9 @@ pub(super) struct ServeArgs {
     /// Each file is a domain. They are read again on SIGHUP, and what was counted stays.
     #[arg(long, value_name = "PATH")]
     envoy: Option<PathBuf>,
+    /// Serve no playground
+    #[arg(long)]
+    no_playground: bool,
     /// Address and port to listen on; port 0 is one that is free
     ///
     /// Any program that can connect can take permits. By default those are the programs of this machine.
@@ -51,7 +57,7 @@ pub(super) struct ServeArgs {
     /// File with the token of those who may use `reset` and `reload`, which are off without it
     ///
     /// At least 16 characters. Such requests have the field `Authorization: Bearer TOKEN`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "policy")]
     admin_token_file: Option<PathBuf>,
     /// Number of proxies between a client and this service that add to `X-Forwarded-For`
     ///
@@ -73,28 +79,32 @@ fn connections(text: &str) -> Result<usize, String> {
 impl ServeArgs {
     /// Serves until a signal ends it.
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let (name, policies) = self.policies()?;
-        let watched = self.policy.as_deref().filter(|path| !input::is_stdin(path));
-        let registry = Registry::new(policies).map_err(|error| Failure::Use(error.to_string()))?;
-        let _watch = watched.map(|path| follow(&registry, path)).transpose()?;
-        let service = self.service(Limiters::new(registry), watched)?;
+        let policy = self.policy.as_deref().map(|path| self.read(path)).transpose()?;
+        let envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
+        let playground =
+            (!self.no_playground).then(|| Playground::new(PlaygroundOptions::default()));
+        let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
+        if policy.is_none() && envoy.is_none() && playground.is_none() {
+            let nothing = "nothing to serve: give --policy FILE or --envoy PATH, or leave --no-playground out";
+            return Err(Failure::Use(nothing.to_owned()));
+        }
+        let parts = Parts { policy, envoy, playground };
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::io("threads"))?;
-        let envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
-        runtime.block_on(serve(self.listen, self.bounds(), service, envoy, &name))?;
+        runtime.block_on(serve(self.listen, self.bounds(), parts))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn policies(&self) -> Result<(String, Policies), Failure> {
-        let Some(path) = &self.policy else {
-            let name = "the bundled policy";
-            return Ok((name.to_owned(), Policies::from_toml(name, policy::BUNDLED)?));
-        };
+    fn read(&self, path: &Path) -> Result<ServedPolicy, Failure> {
         let policies = input::read(path, self.policy_format, "--policy-format")?;
         if !policies.hierarchy().is_empty() {
             tell(&"warning: the levels of `hierarchy` are not served, only the limiters");
         }
-        Ok((path.display().to_string(), policies))
+        let watched = (!input::is_stdin(path)).then_some(path);
+        let registry = Registry::new(policies).map_err(|error| Failure::Use(error.to_string()))?;
+        let watch = watched.map(|path| follow(&registry, path)).transpose()?;
+        let service = self.service(Limiters::new(registry), watched)?;
+        Ok(ServedPolicy { service, name: path.display().to_string(), _watch: watch })
     }
 
     fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
@@ -137,42 +147,86 @@ fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, 
     })
 }
 
-async fn serve(
-    listen: SocketAddr,
-    bounds: Bounds,
-    service: Service,
+/// All that is parts. At least one of them is there.
+struct Parts {
+    policy: Option<ServedPolicy>,
     envoy: Option<EnvoyLimits>,
-    name: &str,
-) -> Result<(), Failure> {
+    playground: Option<Playground>,
+}
+
+/// A policy that is served, and watched unless it comes from standard input.
+struct ServedPolicy {
+    service: Service,
+    name: String,
+    _watch: Option<Watch>,
+}
+
+impl Parts {
+    fn greet(&self, address: SocketAddr) {
+        if let Some(ServedPolicy { service, name, .. }) = &self.policy {
+            let limiters = match service.limiters().load().all().len() {
+                1 => "1 limiter".to_owned(),
+                limiters => format!("{limiters} limiters"),
+            };
+            tell(&format_args!(
+                "{limiters} of {name} at http://{address}; GET /openapi.json describes it"
+            ));
+        }
+        if let Some(envoy) = &self.envoy {
+            let (domains, path) = (domains(envoy), envoy.path().display());
+            tell(&format_args!("{domains} of {path} for Envoy at http://{address}"));
+        }
+        if self.playground.is_some() {
+            tell(&format_args!("playground: open http://{address}"));
+        }
+    }
+
+    /// Reads the files again. The registry's observer tells the changes of the policy, or its mistakes.
+    async fn reload(&self) {
+        reload_envoy(self.envoy.as_ref()).await;
+        let reloaded = match &self.policy {
+            Some(policy) => policy.service.reload().await.is_some(),
+            None => self.envoy.is_some(),
+        };
+        if !reloaded {
+            tell(&"SIGHUP: there is no file to read again, so everything stays as it is");
+        }
+    }
+}
+
+async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), Failure> {
     let server = Server::bind(listen, bounds).await.map_err(Failure::io(listen))?;
     let address = server.address().map_err(Failure::io(listen))?;
-    let limiters = match service.limiters().load().all().len() {
-        1 => "1 limiter".to_owned(),
-        limiters => format!("{limiters} limiters"),
+    let mut routes = match &parts.policy {
+        Some(policy) => api::routes(policy.service.clone()),
+        None => api::without_policy(),
     };
-    let mut routes = api::routes(service.clone());
-    if let Some(envoy) = &envoy {
+    if let Some(envoy) = &parts.envoy {
         routes = envoy.add_to(routes);
+    }
+    if let Some(playground) = &parts.playground {
+        routes = routes.merge(playground.routes());
     }
     let mut ends = [
         signal(SignalKind::terminate()).map_err(Failure::io("SIGTERM"))?,
         signal(SignalKind::interrupt()).map_err(Failure::io("SIGINT"))?,
     ];
     let mut again = signal(SignalKind::hangup()).map_err(Failure::io("SIGHUP"))?;
-    tell(&format_args!("{limiters} of {name} at http://{address}; GET /openapi.json describes it"));
-    if let Some(envoy) = &envoy {
-        tell(&format_args!("{} of {} for Envoy", domains(envoy), envoy.path().display()));
-    }
+    parts.greet(address);
     let end = async move {
         let [terminate, interrupt] = &mut ends;
         loop {
             tokio::select! {
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
-                _ = again.recv() => reload(&service, envoy.as_ref()).await,
+                _ = again.recv() => parts.reload().await,
             }
         }
         tell(&"ending: no more connections; requests under way are answered");
+        // Its events would go on as long as a page is open.
+        if let Some(playground) = &parts.playground {
+            playground.close();
+        }
     };
     server.run(routes, end).await;
     Ok(())
@@ -185,21 +239,17 @@ fn domains(envoy: &EnvoyLimits) -> String {
     }
 }
 
-/// Reads the files again. The registry's observer tells the changes of the policy, or its mistakes.
-async fn reload(service: &Service, envoy: Option<&EnvoyLimits>) {
-    if let Some(envoy) = envoy.cloned() {
-        // It reads files.
-        let reloaded = tokio::task::spawn_blocking(move || match envoy.reload() {
-            Ok(()) => {
-                tell(&format_args!("{} of {} for Envoy", domains(&envoy), envoy.path().display()));
-            }
-            Err(error) => {
-                tell(&format_args!("error: {error}\nthe limits for Envoy stay as they were"));
-            }
-        });
-        let _ = reloaded.await;
-    }
-    if service.reload().await.is_none() {
-        tell(&"SIGHUP: the policy was not read from a file, so it stays as it is");
-    }
+/// Reads the files of Envoy again, if there are any.
+async fn reload_envoy(envoy: Option<&EnvoyLimits>) {
+    let Some(envoy) = envoy.cloned() else { return };
+    // It reads files.
+    let reloaded = tokio::task::spawn_blocking(move || match envoy.reload() {
+        Ok(()) => {
+            tell(&format_args!("{} of {} for Envoy", domains(&envoy), envoy.path().display()));
+        }
+        Err(error) => {
+            tell(&format_args!("error: {error}\nthe limits for Envoy stay as they were"));
+        }
+    });
+    let _ = reloaded.await;
 }

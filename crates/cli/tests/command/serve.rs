@@ -8,6 +8,9 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
+/// The policy that `sluicegate policy` prints.
+const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml");
+
 const TOKEN: &str = "a-token-of-this-test";
 
 /// A service that runs. It is killed when it is dropped.
@@ -27,7 +30,7 @@ impl Served {
         let mut lines = BufReader::new(process.stderr.take().unwrap());
         let greeting = line(&mut lines);
         let (_, rest) = greeting.split_once("http://").unwrap_or_else(|| panic!("{greeting}"));
-        let address = rest.split(';').next().unwrap().to_owned();
+        let address = rest.split(';').next().unwrap().trim_end().to_owned();
         Served { process, lines, address, greeting }
     }
 
@@ -101,10 +104,11 @@ fn served_file(path: &Path, arguments: &[&str]) -> Served {
 }
 
 #[test]
-fn the_bundled_policy_is_served_and_a_signal_ends_it() {
+fn a_policy_is_served_and_a_signal_ends_it() {
     for signal in ["-TERM", "-INT"] {
-        let served = Served::start(&[]);
-        assert!(served.greeting.contains(" limiters of the bundled policy at http://127.0.0.1:"));
+        let served = served_file(Path::new(BUNDLED), &[]);
+        let greeting = format!(" limiters of {BUNDLED} at http://127.0.0.1:");
+        assert!(served.greeting.contains(&greeting), "{}", served.greeting);
         let (status, limiters) = served.ask("GET", "/v1/limiters", "", "");
         assert_eq!(status, 200);
         assert!(limiters.contains("\"name\":"), "{limiters}");
@@ -115,13 +119,39 @@ fn the_bundled_policy_is_served_and_a_signal_ends_it() {
 
 #[test]
 fn the_help_shows_a_question_that_the_bundled_policy_answers() {
-    let served = Served::start(&[]);
+    let served = served_file(Path::new(BUNDLED), &[]);
     let help = Command::new(env!("CARGO_BIN_EXE_sluicegate")).args(["serve", "--help"]).output();
     let help = String::from_utf8(help.unwrap().stdout).unwrap();
     let from = help.find("{\"limiter\"").unwrap();
     let question = &help[from..=from + help[from..].find('}').unwrap()];
     let answer = served.check(&serde_json::from_str(question).unwrap());
     assert_eq!(answer["decision"], "granted");
+}
+
+#[test]
+fn without_a_policy_the_playground_is_served_and_says_where() {
+    let served = Served::start(&[]);
+    assert_eq!(served.greeting, format!("playground: open http://{}\n", served.address));
+    let (status, page) = served.ask("GET", "/", "", "");
+    assert_eq!((status, page.starts_with("<!doctype html>")), (200, true));
+    assert_eq!(served.ask("GET", "/playground/algorithms", "", "").0, 200);
+    assert_eq!(served.ask("GET", "/healthz", "", ""), (200, "ok\n".to_owned()));
+    let (status, problem) = served.ask("POST", "/v1/check", "", "{}");
+    assert_eq!(status, 404);
+    assert!(problem.contains("start with --policy FILE"), "{problem}");
+    assert!(served.end("-TERM").success());
+}
+
+#[test]
+fn a_policy_is_served_beside_the_playground_or_without_it() {
+    let mut served = served_file(Path::new(BUNDLED), &[]);
+    let address = served.address.clone();
+    assert_eq!(served.wait_for("playground"), format!("playground: open http://{address}\n"));
+    assert_eq!(served.ask("GET", "/", "", "").0, 200);
+    assert_eq!(served.ask("GET", "/openapi.json", "", "").0, 200);
+    let served = served_file(Path::new(BUNDLED), &["--no-playground"]);
+    assert_eq!(served.ask("GET", "/", "", "").0, 404);
+    assert_eq!(served.ask("GET", "/openapi.json", "", "").0, 200);
 }
 
 #[test]
@@ -162,10 +192,10 @@ fn the_token_of_a_file_opens_the_administrative_verbs() {
 }
 
 #[test]
-fn a_hangup_of_a_policy_that_is_no_file_changes_nothing() {
+fn a_hangup_changes_nothing_if_there_is_no_file() {
     let mut served = Served::start(&[]);
     served.signal("-HUP");
-    served.wait_for("the policy was not read from a file");
+    served.wait_for("there is no file to read again");
     assert!(served.end("-TERM").success());
 }
 
@@ -176,7 +206,7 @@ fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
     let limit = "  - key: k\n    rate_limit: { unit: hour, requests_per_unit: 5 }\n";
     fs::write(&file, format!("domain: a\ndescriptors:\n{limit}")).unwrap();
     let mut served = Served::start(&["--envoy", folder.path().to_str().unwrap()]);
-    served.wait_for("1 domain of ");
+    assert!(served.greeting.starts_with("1 domain of "), "{}", served.greeting);
     fs::write(folder.path().join("b.yaml"), "domain: b\n").unwrap();
     served.signal("-HUP");
     served.wait_for("2 domains of ");
@@ -198,13 +228,19 @@ fn mistakes_in_arguments_say_what_is_right() {
     let yaml = folder.path().join("bad.yaml");
     fs::write(&yaml, "domain: a\ndescriptors: [{ key: '' }]\n").unwrap();
     let yaml = yaml.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 11] = [
         (&["--envoy", yaml], 2, "bad.yaml: descriptors[0].key: is empty"),
         (&["--envoy", "/no/such/file.yaml"], 1, "/no/such/file.yaml"),
         (&["--listen", "8080"], 2, "invalid socket address"),
         (&["--listen", &taken], 1, "in use"),
-        (&["--admin-token-file", short], 2, "has 6 bytes: must be at least 16"),
-        (&["--admin-token-file", "/no/such/file"], 1, "/no/such/file"),
+        (
+            &["--policy", BUNDLED, "--admin-token-file", short],
+            2,
+            "has 6 bytes: must be at least 16",
+        ),
+        (&["--policy", BUNDLED, "--admin-token-file", "/no/such/file"], 1, "/no/such/file"),
+        (&["--admin-token-file", short], 2, "--policy <FILE>"),
+        (&["--no-playground"], 2, "nothing to serve: give --policy FILE"),
         (&["--proxies", "0"], 2, "0 is not in 1..=255"),
         (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
         (&["--policy", "/no/such/policy.toml"], 1, "/no/such/policy.toml"),

@@ -44,6 +44,8 @@ struct Held {
 pub(super) struct Side {
     /// The index of the side.
     place: usize,
+    /// A number that no other side of the session has, or has had.
+    id: u64,
     terms: CheckedSide,
     clock: SharedClock,
     timer: VirtualTimer,
@@ -61,9 +63,10 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn new(place: usize, terms: CheckedSide, clock: &SharedClock) -> Side {
+    pub(super) fn new((place, id): (usize, u64), terms: CheckedSide, clock: &SharedClock) -> Side {
         let mut side = Side {
             place,
+            id,
             terms,
             clock: Arc::clone(clock),
             timer: VirtualTimer::new(Arc::clone(clock)),
@@ -161,7 +164,11 @@ impl Side {
         if self.terms.per_key { key } else { "" }
     }
 
-    pub(super) fn totals(&self) -> Totals {
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn totals(&self) -> Totals {
         let waiting = self.callers.len() as u64;
         Totals { granted: self.granted, refused: self.refused, waiting }
     }

@@ -149,3 +149,20 @@ fn a_reset_begins_the_clock_anew_and_streams_go_on() {
     assert_eq!((told.side(0).totals.granted, told.side(0).totals.waiting), (1, 0));
     told.check_totals(0);
 }
+
+#[test]
+fn a_side_that_comes_again_is_a_new_one_and_all_of_its_decisions_are_told() {
+    let one = json!([{ "algorithm": "gcra" }]);
+    let two = json!([{ "algorithm": "gcra" }, { "algorithm": "fixed_window", "wait": 5 }]);
+    let mut told = Told::of(&two);
+    told.send(0.0, 9, 1);
+    told.session.change(setup(&one, 1));
+    told.send(0.0, 1, 1);
+    told.session.change(setup(&two, 1));
+    told.decisions[1].clear();
+    told.send(0.0, 6, 1);
+    let numbers: Vec<_> = told.decisions[1].iter().map(|decision| decision.n).collect();
+    assert_eq!(numbers, [11, 12, 13, 14, 15, 16]);
+    told.until(60.0);
+    told.check_totals(1);
+}

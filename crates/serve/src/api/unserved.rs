@@ -1,0 +1,17 @@
+//! Answers of a server that has no policy, but something else to serve.
+
+use axum::Router;
+use axum::routing::get;
+use http::StatusCode;
+
+use super::failure::Failure;
+use super::health;
+
+/// Returns the routes of a server without a policy: `/healthz`, and for all others an answer that says what is
+/// missing.
+pub fn without_policy() -> Router {
+    Router::new().route("/healthz", get(health::alive)).fallback(|| async {
+        let detail = "there is no such path: without a policy no limiter is served; start with --policy FILE";
+        Failure::new(StatusCode::NOT_FOUND, detail)
+    })
+}
