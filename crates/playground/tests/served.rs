@@ -4,6 +4,8 @@
 mod events;
 #[path = "served/hostile.rs"]
 mod hostile;
+#[path = "served/mistakes.rs"]
+mod mistakes;
 #[path = "served/page.rs"]
 mod page;
 #[path = "served/running.rs"]

@@ -50,6 +50,7 @@ async fn bodies_that_are_none_are_refused_and_say_why() {
     let client = Client::new();
     let large = format!("{{\"sides\": [], \"x\": \"{}\"}}", "x".repeat(70_000));
     let deep = "[".repeat(10_000);
+    let deep = format!("{{\"sides\": [{{\"algorithm\": \"gcra\", \"parameters\": {{\"x\": {deep}");
     let cases = [
         ("application/json", "{", 400, "EOF"),
         ("application/json", "{\"sides\": [], ", 400, "Failed to parse"),

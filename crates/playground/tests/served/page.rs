@@ -48,7 +48,7 @@ async fn a_form_of_every_algorithm_makes_a_session_with_its_defaults() {
             let id = parameter["id"].as_str().unwrap().to_owned();
             (id, parameter["default"].clone())
         });
-        let defaults: Value = serde_json::Map::from_iter(defaults).into();
+        let defaults = Value::Object(defaults.collect());
         let side = json!({ "algorithm": algorithm["id"], "parameters": defaults });
         let session = running.session(json!([side])).await;
         let frame = running.events(&session).await.next().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use sluicegate_playground::wire::Frame;
 use sluicegate_playground::{Playground, PlaygroundOptions};
@@ -31,7 +31,7 @@ impl Running {
 
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Response {
         let request = self.client.request(method, format!("http://{}{path}", self.address));
-        let request = body.into_iter().fold(request, |request, body| request.json(body));
+        let request = body.into_iter().fold(request, RequestBuilder::json);
         request.send().await.unwrap()
     }
 
@@ -78,11 +78,10 @@ impl Events {
     /// Returns the next frame, or `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
+            if let Some(end) = self.text.find("\n\n") {
+                let event: String = self.text.drain(..end + 2).collect();
                 let data = event.strip_prefix("event: frame\ndata: ").unwrap();
-                let frame = serde_json::from_str(data).unwrap();
-                self.text = rest.to_owned();
-                return Some(frame);
+                return Some(serde_json::from_str(data).unwrap());
             }
             let bytes = self.response.chunk().await.ok()??;
             self.text.push_str(std::str::from_utf8(&bytes).unwrap());

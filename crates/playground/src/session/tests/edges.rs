@@ -1,4 +1,4 @@
-//! What tells the algorithms apart: the scenarios show what they claim.
+//! Differences between the algorithms: the scenarios show what they claim.
 
 use std::sync::Arc;
 
