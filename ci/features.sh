@@ -10,9 +10,13 @@ for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "hu
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
-# The layer for web servers, with each of them, and the one for clients.
-for features in "" axum grpc tonic outgoing reqwest; do
+# The layer for web servers, with each of their features, and the one for clients.
+for features in "" axum grpc tonic policy outgoing reqwest; do
     cargo clippy -q -p sluicegate-http --lib --features "$features" -- -D warnings
+done
+# Metrics of each part of it alone.
+for features in "" policy http tracing; do
+    cargo clippy -q -p sluicegate-metrics --lib --features "$features" -- -D warnings
 done
 # The limits on a Redis server, by any client, and by each of those that it has.
 for features in "" async pool "async,cluster,pool,sentinel,tls"; do

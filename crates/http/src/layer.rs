@@ -14,6 +14,7 @@
 //! | `counts` | counts of decisions, for a monitor |
 //! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
+//! | `options` | the options of a layer |
 //! | `plain` | the short way of a request through a layer of one limit |
 //! | `after`, `timed_call` | the work that is left when the service has responded, and services with a time limit |
 //! | `timer` | what requests sleep on while they wait |
@@ -34,6 +35,7 @@ mod grpc;
 mod held;
 mod limit;
 mod limit_by;
+mod options;
 mod peer;
 mod penalized;
 mod plain;
@@ -52,11 +54,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::{Method, Response, header};
-use sluicegate::{ThreadTimer, TimeLimiter, Timer};
+use http::{HeaderMap, Response};
+use sluicegate::{ThreadTimer, TimeLimiter};
 use tower_layer::Layer;
 
-use crate::fields::{FieldError, FieldVersion, FieldWriter};
+use crate::fields::{FieldError, FieldVersion, FieldWriter, PolicyState};
 
 use self::counts::LayerCounters;
 use self::timer::SharedTimer;
@@ -82,6 +84,7 @@ pub use self::wait_up_to::{WaitByKey, WaitUpTo};
 
 type Skip = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 type Respond = Arc<dyn Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync>;
+type EditFields = Arc<dyn Fn(&mut HeaderMap, &[PolicyState<'_>]) + Send + Sync>;
 type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 
 /// Limits the requests to a service, by one [`Limit`] or several.
@@ -139,6 +142,7 @@ struct Shared {
     is_plain: bool,
     skips: Vec<Skip>,
     respond: Respond,
+    edit_fields: Option<EditFields>,
     observe: Option<Observe>,
     timer: SharedTimer,
     time_limit: Option<TimeLimiter<SharedTimer>>,
@@ -193,6 +197,7 @@ impl RateLimitLayer {
             is_plain: false,
             skips: Vec::new(),
             respond: Arc::new(response_to),
+            edit_fields: None,
             observe: None,
             timer: SharedTimer::new(ThreadTimer),
             time_limit: None,
@@ -200,71 +205,6 @@ impl RateLimitLayer {
         };
         shared.is_plain = shared.find_is_plain();
         RateLimitLayer { shared: Arc::new(shared) }
-    }
-
-    /// Writes fields of this version into every response. Without it, only refusals have fields, those of
-    /// [`FieldVersion::Draft8`].
-    ///
-    /// Fields of the same version that a response has already, from a layer or a server further inside, are kept
-    /// beside them, or in their place if they are stricter: see [`FieldWriter::add`].
-    #[must_use]
-    pub fn fields(self, version: FieldVersion) -> RateLimitLayer {
-        self.change(|shared| {
-            shared.writer = shared.writer.with_version(version);
-            shared.is_on_every_response = true;
-        })
-    }
-
-    /// Refuses nothing. Limits are charged as ever, and [`observe`](RateLimitLayer::observe) is told what
-    /// would be refused, or would have to wait: nobody waits. Responses get no fields.
-    #[must_use]
-    pub fn shadow(self) -> RateLimitLayer {
-        self.change(|shared| {
-            shared.is_shadow = true;
-            // Clones of before may refuse.
-            shared.counters = Arc::new(LayerCounters::new(shared.limits.len()));
-        })
-    }
-
-    /// Lets requests pass without a limit if `skip` says so: those of an allow list, or to a path for
-    /// health checks. Can be set several times; one that says so is enough.
-    #[must_use]
-    pub fn skip(self, skip: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> RateLimitLayer {
-        self.change(|shared| shared.skips.push(Arc::new(skip)))
-    }
-
-    /// Lets the preflight requests of browsers pass: `OPTIONS` with `Origin` and
-    /// `Access-Control-Request-Method`. (Anybody can send these fields, but no other method.)
-    #[must_use]
-    pub fn skip_preflight(self) -> RateLimitLayer {
-        self.skip(|parts| {
-            parts.method == Method::OPTIONS
-                && parts.headers.contains_key(header::ORIGIN)
-                && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-        })
-    }
-
-    /// Answers a refusal by a response of its own, such as one with another body, made of nothing or of
-    /// [`Refusal::response_to`], which is the default. The status and the body are the caller's; the fields
-    /// of limits and `Retry-After` are added to it.
-    ///
-    /// A service of gRPC needs a response that gRPC understands: see [`Refusal::response_to`].
-    #[must_use]
-    pub fn respond(
-        self,
-        respond: impl Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync + 'static,
-    ) -> RateLimitLayer {
-        self.change(|shared| shared.respond = Arc::new(respond))
-    }
-
-    /// Calls `observe` for each refusal, also of what is only counted: for a log or a metric. It is
-    /// called where the request is decided, so it should be quick.
-    #[must_use]
-    pub fn observe(
-        self,
-        observe: impl Fn(&Refusal<'_>, &Parts) + Send + Sync + 'static,
-    ) -> RateLimitLayer {
-        self.change(|shared| shared.observe = Some(Arc::new(observe)))
     }
 
     /// Returns the counts of its decisions. Allocates for what was refused.
@@ -287,66 +227,6 @@ impl RateLimitLayer {
     #[must_use]
     pub fn counts(&self) -> LayerCounts {
         self.shared.counters.counts(&self.shared.limits)
-    }
-
-    /// Sets the timer that requests sleep on while they wait. The default is [`ThreadTimer`], which works
-    /// with every executor.
-    #[must_use]
-    pub fn timer<T>(self, timer: T) -> RateLimitLayer
-    where
-        T: Timer<Sleep: Send + 'static> + Send + Sync + 'static,
-    {
-        self.change(|shared| shared.timer = SharedTimer::new(timer))
-    }
-
-    /// Limits the time from when a request is admitted until the service has responded. One that takes longer
-    /// is refused with the status 503 and the name of the limiter, and what the service does for it is dropped
-    /// (also if the limiter is to [let it finish](sluicegate::OnTimeout::LetFinish)). Its places in flight are
-    /// given back, and its permits stay spent. The time in which a request waits for its limits, and the body of
-    /// the response, do not count.
-    ///
-    /// A layer in [shadow](RateLimitLayer::shadow) has no time limit, and so have requests that are
-    /// [skipped](RateLimitLayer::skip). The limiter counts the calls. Allocates for each request: its sleep, and a
-    /// copy of the request's head for the refusal.
-    ///
-    /// # Examples
-    ///
-    /// A gateway says 504:
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use http::StatusCode;
-    /// use sluicegate::{TimeLimit, TimeLimiter, TokenBucket, quota};
-    /// use sluicegate_http::layer::{Limit, RateLimitLayer, RefusalReason};
-    ///
-    /// let search = TimeLimiter::new("search", TimeLimit::new(Duration::from_secs(2))?);
-    /// let layer = RateLimitLayer::new(Limit::of_all(TokenBucket::new(quota!(100 / second))))
-    ///     .time_limit(search)
-    ///     .respond(|refusal, request| {
-    ///         let mut response = refusal.response_to(request);
-    ///         let is_grpc = response.status() == StatusCode::OK;
-    ///         if !is_grpc && matches!(refusal.reason(), RefusalReason::TimedOut { .. }) {
-    ///             *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
-    ///         }
-    ///         response
-    ///     });
-    /// # Ok::<(), sluicegate::ConfigError>(())
-    /// ```
-    #[must_use]
-    pub fn time_limit<T>(self, limiter: TimeLimiter<T>) -> RateLimitLayer
-    where
-        T: Timer<Sleep: Send + 'static> + Clone + Send + Sync + 'static,
-    {
-        let timer = SharedTimer::new(limiter.timer().clone());
-        self.change(|shared| shared.time_limit = Some(limiter.with_timer(timer)))
-    }
-
-    /// Changes the options of this layer, and not those of its clones. Limits stay the same ones.
-    fn change(mut self, change: impl FnOnce(&mut Shared)) -> RateLimitLayer {
-        let shared = Arc::make_mut(&mut self.shared);
-        change(shared);
-        shared.is_plain = shared.find_is_plain();
-        self
     }
 }
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use crate::Publisher;
 
+/// The shortest interval: a shorter one would leave no time for anything else.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// A thread that publishes at an interval: see [`Publisher::every`]. It ends when this is dropped,
 /// which waits for it.
 #[must_use = "it ends when it is dropped"]
@@ -18,6 +21,13 @@ pub struct Publishing {
 
 impl Publishing {
     pub(crate) fn start(publisher: Publisher, interval: Duration) -> io::Result<Publishing> {
+        if interval < SHORTEST {
+            let message = format!(
+                "the interval is {interval:?}: must be at least {SHORTEST:?}; collectors rarely look more than \
+                 once a second"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let (end, ended) = channel();
         let publish = move || {
             loop {

@@ -183,7 +183,8 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// That of the system, if it cannot start a thread.
+    /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) for an interval shorter than a millisecond; otherwise that of
+    /// the system, if it cannot start a thread.
     ///
     /// # Examples
     ///

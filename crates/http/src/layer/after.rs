@@ -31,7 +31,9 @@ impl After {
         let (mut parts, body) = response.into_parts();
         let held = Held::after_head(after.kept, &parts);
         if !after.states.is_empty() {
-            after.shared.writer.add(&mut parts.headers, &after.states, SystemTime::now());
+            let shared = &after.shared;
+            shared.writer.add(&mut parts.headers, &after.states, SystemTime::now());
+            shared.edit_fields(&mut parts.headers, &after.states);
         }
         Response::from_parts(parts, LimitedBody::holding(body, held))
     }

@@ -10,8 +10,7 @@ use sluicegate_policy::{
 
 use self::request::{Admitted, PolicyRequest};
 use super::refusal::RefusalReason;
-use super::take::{All, Later, OnAnswer, Take, Taken, Turn, looked};
-use super::timer::SharedTimer;
+use super::take::{All, Later, OnAnswer, Take, Taken, Turn, Waits, looked};
 use super::wait_up_to::comes_later;
 use crate::fields::PolicyState;
 
@@ -198,7 +197,7 @@ macro_rules! by_policy {
                 &'a self,
                 $key: &'a $Key,
                 permits: u64,
-                _: &'a SharedTimer,
+                _: Waits<'a>,
             ) -> Later<'a> {
                 Box::pin(async move {
                     let waited = self.handle.acquire_async_with($($arguments,)? permits).await;

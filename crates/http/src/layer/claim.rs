@@ -5,8 +5,7 @@ use http::request::Parts;
 use super::limit::Limit;
 use super::refusal::RefusalReason;
 use super::request_key::KeyText;
-use super::take::{All, OnAnswer, Take, Taken, Turn};
-use super::timer::SharedTimer;
+use super::take::{All, OnAnswer, Take, Taken, Turn, Waits};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -63,9 +62,9 @@ impl<'l> Claim<'l, '_> {
     /// Takes the permits, and waits for them if need be.
     pub(super) async fn take_later<'c>(
         &'c self,
-        timer: &'c SharedTimer,
+        waits: Waits<'c>,
     ) -> Result<Taken<'c>, RefusalReason> {
-        at!(&self.place, limiter, key => limiter.take_later(key, self.permits, timer)).await
+        at!(&self.place, limiter, key => limiter.take_later(key, self.permits, waits)).await
     }
 
     /// Returns true if a request that is refused so may wait.

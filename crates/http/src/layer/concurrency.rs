@@ -7,8 +7,7 @@ use std::time::Duration;
 use sluicegate::{ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency};
 
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Standing, Take, Taken, Turn};
-use super::timer::SharedTimer;
+use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -108,9 +107,9 @@ impl Take<All> for Concurrency<Arc<ConcurrencyLimit>> {
         self.can_wait(refused)
     }
 
-    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
         let entering = self.limit.acquire_owned_async(permits).timeout(self.longest);
-        let entering = entering.timer(timer.clone());
+        let entering = entering.timer(waits.timer.clone());
         Box::pin(async {
             let guard = entering.await.map_err(refused_in_line)?;
             Ok(taken(guard, state(self.limit.limit(), self.limit.in_flight())))
@@ -159,12 +158,12 @@ macro_rules! keys {
                 &'a self,
                 key: &'a $Key,
                 permits: u64,
-                timer: &'a SharedTimer,
+                waits: Waits<'a>,
             ) -> Later<'a> {
                 let entering = self.limit.acquire_async(key, permits);
                 Box::pin(async move {
                     let entering = entering.map_err(refused_in_line)?;
-                    let entering = entering.timeout(self.longest).timer(timer.clone());
+                    let entering = entering.timeout(self.longest).timer(waits.timer.clone());
                     let guard = entering.await.map_err(refused_in_line)?;
                     Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
                 })

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::Response;
 use http::request::Parts;
+use http::{HeaderMap, Response};
 use sluicegate::{Denied, TimeLimiter};
 
 use super::Shared;
@@ -144,7 +144,15 @@ impl Shared {
             RefusalReason::Unavailable => {}
             _ => self.writer.write(headers, &refused.states, SystemTime::now()),
         }
+        self.edit_fields(headers, &refused.states);
         Some(response)
+    }
+
+    /// Lets the program edit the fields of a response.
+    pub(super) fn edit_fields(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>]) {
+        if let Some(edit) = &self.edit_fields {
+            edit(headers, states);
+        }
     }
 
     /// Asks the only limit, unless it has `refused` already.

@@ -93,6 +93,10 @@ impl Limit {
 
     /// Limits each key that a function finds in a request, such as an API key, a user, or a path.
     ///
+    /// A [`Keyed`](sluicegate::Keyed) keeps a key whole, however long it is and whatever it tells, until its limiter
+    /// is idle; a [`KeyTable`](sluicegate::KeyTable) keeps 24 bits of its hash. So a secret, such as a token, should
+    /// have a table, or a hash of it be the key.
+    ///
     /// Clients can make up keys that are not checked before. A request without a key is refused, unless
     /// the function returns another answer: see [`RequestKey`].
     ///

@@ -11,7 +11,7 @@ use sluicegate::{Denied, Grant, Timer};
 
 use super::limit_by::LimitBy;
 use super::refusal::RefusalReason;
-use super::take::{Later, Take, Taken, Turn};
+use super::take::{Later, Take, Taken, Turn, Waits};
 use super::timer::SharedTimer;
 use crate::fields::PolicyState;
 
@@ -204,16 +204,16 @@ where
         Turn::Elsewhere
     }
 
-    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
         Box::pin(async move {
-            match (self.decision(key, permits, timer).await, &self.when_failing) {
+            match (self.decision(key, permits, waits.timer).await, &self.when_failing) {
                 (Some(Ok(grant)), _) => Ok(Taken::spent(&grant)),
                 (Some(Err(denied)), _) => Err(RefusalReason::Denied(denied)),
                 (None, WhenFailing::Pass) => Ok(Taken::UNKNOWN),
                 (None, WhenFailing::Refuse) => Err(RefusalReason::Unavailable),
                 (None, WhenFailing::Ask(own)) => match own.try_take(key, permits) {
-                    Err(reason) if own.may_wait(&reason) => {
-                        own.take_later(key, permits, timer).await
+                    Err(reason) if waits.for_turns && own.may_wait(&reason) => {
+                        own.take_later(key, permits, waits).await
                     }
                     answer => answer,
                 },

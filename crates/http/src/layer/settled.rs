@@ -11,8 +11,7 @@ use sluicegate::{
 
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, looked};
-use super::timer::SharedTimer;
+use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits, looked};
 use super::wait_up_to::{WaitUpTo, comes_later};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
@@ -268,10 +267,10 @@ where
         comes_later(refused)
     }
 
-    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
         let WaitUpTo { limiter, longest } = &self.limiter;
         let waiting = limiter.acquire_settleable_async(permits).timeout(*longest);
-        let waiting = waiting.timer(timer.clone());
+        let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async {
             let estimate = waiting.await.map_err(RefusalReason::Line)?;
             Ok(match estimate.into_owned(limiter) {

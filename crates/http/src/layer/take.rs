@@ -21,6 +21,15 @@ pub struct All;
 pub(super) type Later<'a> =
     Pin<Box<dyn Future<Output = Result<Taken<'a>, RefusalReason>> + Send + 'a>>;
 
+/// The waits of a layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits<'t> {
+    /// The timer that requests sleep on.
+    pub(super) timer: &'t SharedTimer,
+    /// False in a shadow: nobody waits for a turn there, but for decisions from elsewhere.
+    pub(super) for_turns: bool,
+}
+
 /// The operations that a layer needs of a limiter, for keys of the form `Q`.
 pub trait Take<Q: ?Sized>: Send + Sync + 'static {
     /// Takes all of `permits` or none.
@@ -85,8 +94,8 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
     }
 
     /// Takes the permits, and waits for them if need be. Gives them back if it is dropped.
-    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
-        let _ = timer;
+    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
+        let _ = waits;
         Box::pin(ready(self.try_take(key, permits)))
     }
 }

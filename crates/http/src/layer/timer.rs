@@ -12,7 +12,7 @@ type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A timer behind a pointer. A sleep allocates.
 #[derive(Clone)]
-pub struct SharedTimer {
+pub(super) struct SharedTimer {
     timer: Arc<dyn Fn(Duration) -> Sleep + Send + Sync>,
 }
 

@@ -9,8 +9,7 @@ use sluicegate::{
 };
 
 use super::refusal::RefusalReason;
-use super::take::{All, Later, Take, Taken, Turn, looked};
-use super::timer::SharedTimer;
+use super::take::{All, Later, Take, Taken, Turn, Waits, looked};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -88,9 +87,9 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
         comes_later(refused)
     }
 
-    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
         let waiting = self.limiter.acquire_async(permits).timeout(self.longest);
-        let waiting = waiting.timer(timer.clone());
+        let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async { Self::answer(waiting.await) })
     }
 }
@@ -159,10 +158,10 @@ macro_rules! stores {
                 &'a self,
                 key: &'a $Key,
                 permits: u64,
-                timer: &'a SharedTimer,
+                waits: Waits<'a>,
             ) -> Later<'a> {
                 let waiting = self.limiter.acquire_async(key, permits).timeout(self.longest);
-                let waiting = waiting.timer(timer.clone());
+                let waiting = waiting.timer(waits.timer.clone());
                 Box::pin(async { Self::answer(waiting.await) })
             }
         }

@@ -10,7 +10,7 @@ use http::request::Parts;
 use super::Shared;
 use super::claim::Claim;
 use super::decision::{Decision, Look, Passed, Refused, claims, refused};
-use super::take::Taken;
+use super::take::{Taken, Waits};
 
 /// A request that waits for the decision on it, and the service that is ready for it. Dropping it gives
 /// everything back.
@@ -50,10 +50,11 @@ impl Shared {
         let mut in_turn: Vec<&Claim<'_, '_>> = claims.iter().collect();
         in_turn.sort_by_key(|claim| claim.turn());
         let mut taken = InHand { taken: Vec::with_capacity(claims.len()) };
+        let waits = Waits { timer: &self.timer, for_turns: !self.is_shadow };
         for claim in in_turn {
             let mut answer = claim.take_revocable();
             if answer.as_ref().is_err_and(|reason| self.lets_wait(claim, reason)) {
-                answer = claim.take_later(&self.timer).await;
+                answer = claim.take_later(waits).await;
             }
             match answer {
                 Ok(permits) => taken.taken.push((claim, permits)),

@@ -1,5 +1,7 @@
 //! Options of a layer and of its limits.
 
+use sluicegate::{Grant, Wait};
+
 use super::*;
 
 #[tokio::test]
@@ -187,6 +189,70 @@ async fn the_response_to_a_refusal_can_be_replaced() {
         (StatusCode::IM_A_TEAPOT, &b"/: slow down\n"[..])
     );
     assert_eq!(names(&last), ["ratelimit", "ratelimit-policy", "retry-after"]);
+}
+
+/// Decides nothing: it cannot be reached.
+struct Down;
+
+impl RemoteLimiter<All> for Down {
+    type Error = ();
+
+    async fn try_acquire(&self, _: &All, _: u64) -> Result<Grant, RemoteError<()>> {
+        Err(RemoteError::Failed(()))
+    }
+}
+
+#[tokio::test]
+async fn in_a_shadow_nobody_waits_for_the_limiter_that_a_remote_one_falls_back_to() {
+    const LONG: Duration = Duration::from_secs(36_000);
+    let bucket = Arc::new(TokenBucket::with_clock(quota!(1 / hour), clock()));
+    let own = WaitUpTo::new(Arc::clone(&bucket), LONG);
+    let layer = RateLimitLayer::new(Limit::of_all(Remote::new(Down, LONG).fall_back_to(own)));
+    let shadow = Arc::new(Server::new(layer.clone().shadow()));
+    for _ in 0..3 {
+        let shadow = Arc::clone(&shadow);
+        let status = tokio::spawn(async move { shadow.status(request("")).await });
+        let status = tokio::time::timeout(Duration::from_secs(10), status).await;
+        assert_eq!(status.expect("it does not wait").unwrap(), 200);
+    }
+    let counts = shadow.layer.counts();
+    assert_eq!((counts.passed, counts.would_refuse), (1, 2));
+    // Without the shadow, it does.
+    let waits = tokio::spawn(async move { Server::new(layer).status(request("")).await });
+    while bucket.line().waiters() == 0 {
+        tokio::task::yield_now().await;
+    }
+    waits.abort();
+}
+
+#[tokio::test]
+async fn the_fields_of_a_response_can_be_edited() {
+    let clock = clock();
+    let layer = || {
+        RateLimitLayer::new(Limit::of_all(two(&clock))).edit_fields(|headers, states| {
+            let remaining = states.first().and_then(|state| state.remaining).unwrap_or(9);
+            headers.insert("x-ratelimit-used", (2 - remaining).into());
+            if let Some(limit) = headers.remove("x-ratelimit-limit") {
+                headers.insert("x-rate-limit", limit);
+            }
+        })
+    };
+    let seconds = FieldVersion::Legacy(ResetAs::SecondsLeft);
+    let server = Server::new(layer().fields(seconds).skip(|parts| parts.method == Method::PUT));
+    for (status, used) in [(200, "1"), (200, "2"), (429, "2")] {
+        let response = server.send(request("")).await;
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers()["x-rate-limit"], "2");
+        assert_eq!(response.headers()["x-ratelimit-used"], used);
+        assert!(!response.headers().contains_key("x-ratelimit-limit"));
+    }
+    // Responses into which the layer writes nothing are left as they are.
+    let mut skipped = request("");
+    *skipped.method_mut() = Method::PUT;
+    assert!(server.send(skipped).await.headers().is_empty());
+    for layer in [layer(), layer().fields(seconds).shadow()] {
+        assert!(Server::new(layer).send(request("")).await.headers().is_empty());
+    }
 }
 
 #[test]

@@ -219,3 +219,14 @@ fn a_publisher_at_an_interval_publishes_when_it_ends() {
     drop(publishing);
     assert_eq!(Arc::strong_count(&limiter), 1);
 }
+
+#[test]
+fn an_interval_that_is_too_short_is_an_error_that_tells_the_shortest() {
+    for interval in [Duration::ZERO, Duration::from_nanos(1), Duration::from_micros(999)] {
+        let error = Publisher::new().every(interval).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        let expected = format!("the interval is {interval:?}: must be at least 1ms");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    assert!(Publisher::new().every(Duration::from_millis(1)).is_ok());
+}
