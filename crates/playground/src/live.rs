@@ -88,3 +88,87 @@ impl Live {
         self.has_ended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use sluicegate::quota;
+
+    use super::*;
+    use crate::session::CheckedStream;
+
+    fn live(speed: f64, now: Instant) -> Live {
+        let setup = json!({ "sides": [{ "algorithm": "gcra" }], "speed": speed });
+        let setup = serde_json::from_value(setup).unwrap();
+        Live::new(CheckedSetup::new(&setup).unwrap(), now)
+    }
+
+    fn at_millis(live: &Live) -> u64 {
+        live.session.now_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn time_passes_at_its_speed_while_somebody_reads_and_no_further_at_once_than_a_step() {
+        let work = TokenBucket::new(quota!(1_000 / second));
+        let began = Instant::now();
+        let after = |millis| began + Duration::from_millis(millis);
+        let mut live = live(10.0, began);
+        live.advance(after(1_000), &work);
+        assert_eq!(at_millis(&live), 0);
+        assert!(live.enter(after(1_000), &work));
+        live.advance(after(1_100), &work);
+        assert_eq!(at_millis(&live), 1_000);
+        // A reader that comes back after a minute has missed nothing.
+        live.advance(after(61_100), &work);
+        assert_eq!(at_millis(&live), 3_500);
+        live.session.set_speed(0.0);
+        live.advance(after(61_200), &work);
+        assert_eq!((at_millis(&live), live.slowed), (3_500, false));
+    }
+
+    #[test]
+    fn a_session_for_which_there_is_no_work_left_stands_at_what_it_has_done() {
+        // As many tokens as it may take at once, and nearly no more.
+        let work = TokenBucket::new(quota!(1 / hour, burst 20));
+        let began = Instant::now();
+        let mut live = live(100.0, began);
+        assert!(live.enter(began, &work));
+        let stream = json!({ "streams": [{ "key": "a", "per_second": 1_000 }] });
+        let stream = CheckedStream::all(&serde_json::from_value(stream).unwrap()).unwrap();
+        live.session.set_streams(stream).unwrap();
+        // The first is at 0.
+        live.advance(began + Duration::from_millis(100), &work);
+        assert_eq!((at_millis(&live), live.slowed), (19, true));
+        let mut cursor = Cursor::default();
+        let frame = live.frame(&mut cursor, false).unwrap();
+        let totals = frame.sides[0].totals;
+        assert_eq!((totals.granted + totals.refused, frame.slowed), (20, true));
+        live.advance(began + Duration::from_millis(200), &work);
+        assert_eq!((at_millis(&live), live.slowed), (19, true));
+        assert_eq!(live.frame(&mut cursor, false), None);
+    }
+
+    #[test]
+    fn work_that_was_not_needed_is_there_for_others() {
+        let work = TokenBucket::new(quota!(1 / hour, burst 1_000));
+        let began = Instant::now();
+        let mut live = live(1.0, began);
+        assert!(live.enter(began, &work));
+        live.advance(began + Duration::from_millis(100), &work);
+        assert_eq!(work.peek(0).unwrap().remaining(), 1_000);
+    }
+
+    #[test]
+    fn it_is_forgotten_two_minutes_after_its_last_reader() {
+        let work = TokenBucket::new(quota!(1_000 / second));
+        let began = Instant::now();
+        let after = |secs| began + Duration::from_secs(secs);
+        let mut live = live(1.0, began);
+        assert!(!live.is_forgotten(after(119)) && live.is_forgotten(after(120)));
+        assert!(live.enter(after(60), &work) && live.enter(after(60), &work));
+        live.leave(after(70));
+        assert!(!live.is_forgotten(after(1_000)));
+        live.leave(after(80));
+        assert!(!live.is_forgotten(after(199)) && live.is_forgotten(after(200)));
+    }
+}

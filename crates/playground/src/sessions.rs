@@ -110,3 +110,42 @@ fn name() -> Option<String> {
     OsRng.try_fill_bytes(&mut bytes).ok()?;
     Some(format!("{:032x}", u128::from_le_bytes(bytes)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::setup::CheckedSetup;
+
+    fn live(now: Instant) -> Live {
+        let setup = serde_json::from_value(json!({ "sides": [{ "algorithm": "gcra" }] })).unwrap();
+        Live::new(CheckedSetup::new(&setup).unwrap(), now)
+    }
+
+    #[test]
+    fn sessions_that_nobody_reads_end_by_themselves() {
+        let sessions = Sessions::new(10);
+        let began = Instant::now();
+        let after = |secs| began + Duration::from_secs(secs);
+        let first = sessions.add(live(began), began).unwrap();
+        let second = sessions.add(live(after(60)), after(60)).unwrap();
+        assert_ne!(first, second);
+        let held = sessions.get(&first, after(119)).unwrap();
+        assert!(!lock(&held).has_ended());
+        assert!(sessions.get(&first, after(120)).is_none());
+        assert!(lock(&held).has_ended());
+        assert_eq!((sessions.len(after(179)), sessions.len(after(180))), (1, 0));
+        assert!(!sessions.remove(&second));
+    }
+
+    #[test]
+    fn a_name_is_long_and_another_one_each_time() {
+        let names: Vec<_> = (0..100).filter_map(|_| name()).collect();
+        assert!(names.iter().all(|name| name.len() == 32), "{names:?}");
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(different.len(), 100);
+    }
+}

@@ -143,6 +143,26 @@ fn without_a_policy_the_playground_is_served_and_says_where() {
 }
 
 #[test]
+fn an_open_page_does_not_hold_up_the_end() {
+    let served = Served::start(&[]);
+    let fields = "content-type: application/json\r\n";
+    let setup = json!({ "sides": [{ "algorithm": "gcra" }] }).to_string();
+    let (status, created) = served.ask("POST", "/playground/sessions", fields, &setup);
+    assert_eq!(status, 201, "{created}");
+    let created: Value = serde_json::from_str(&created).unwrap();
+    let session = created["session"].as_str().unwrap();
+    let mut page = TcpStream::connect(&served.address).unwrap();
+    write!(page, "GET /playground/sessions/{session}/events HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut events = BufReader::new(page);
+    while !line(&mut events).starts_with("event: frame") {}
+    assert!(served.end("-TERM").success());
+    // The last chunk has come: the events have ended, and were not cut off.
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
+}
+
+#[test]
 fn a_policy_is_served_beside_the_playground_or_without_it() {
     let mut served = served_file(Path::new(BUNDLED), &[]);
     let address = served.address.clone();
