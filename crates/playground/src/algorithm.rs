@@ -1,10 +1,12 @@
-//! The algorithms that can be chosen, with their parameters.
+//! The algorithms that can be chosen, their parameters, and the engine's limiters for them.
 
+mod limiter;
 mod parameter;
 mod terms;
 
 use std::fmt;
 
+pub(crate) use self::limiter::{AnyLimiter, SharedClock};
 pub(crate) use self::parameter::Parameter;
 use self::parameter::*;
 pub(crate) use self::terms::{Terms, Values};

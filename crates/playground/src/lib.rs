@@ -20,6 +20,7 @@
 
 mod algorithm;
 mod bounds;
+mod command;
 mod live;
 mod page;
 mod playground;
@@ -28,6 +29,7 @@ mod scenario;
 mod session;
 mod sessions;
 mod setup;
+mod shared;
 pub mod wire;
 
 pub use self::playground::{Playground, PlaygroundOptions};

@@ -95,7 +95,7 @@ mod tests {
     use sluicegate::quota;
 
     use super::*;
-    use crate::session::CheckedStream;
+    use crate::command::CheckedStream;
 
     fn live(speed: f64, now: Instant) -> Live {
         let setup = json!({ "sides": [{ "algorithm": "gcra" }], "speed": speed });

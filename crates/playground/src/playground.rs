@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use sluicegate::{ConfigError, KeyTable, Quota, TokenBucket, quota};
+use sluicegate::{ConfigError, KeyTable, Quota, quota};
 use sluicegate_http::client_address::ClientAddress;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
-use tokio::sync::watch;
 
 use crate::routes;
-use crate::scenario::Scenarios;
-use crate::sessions::Sessions;
+use crate::shared::Shared;
 
 /// Bounds of a [`Playground`].
 #[derive(Clone, Debug)]
@@ -47,19 +45,6 @@ pub struct Playground {
     shared: Arc<Shared>,
 }
 
-/// The state that all requests share.
-pub(crate) struct Shared {
-    pub(crate) sessions: Sessions,
-    pub(crate) scenarios: Scenarios,
-    /// A token for each event of a session.
-    pub(crate) work: TokenBucket,
-    pub(crate) layer: RateLimitLayer,
-    pub(crate) closed: watch::Sender<bool>,
-}
-
-/// Events of all sessions together.
-const WORK: Quota = quota!(100_000 / second, burst 20_000);
-
 impl Playground {
     /// Returns a playground without sessions.
     ///
@@ -70,13 +55,7 @@ impl Playground {
         let PlaygroundOptions { sessions, requests, clients, addresses } = options;
         let table = KeyTable::with_keys(requests, clients)?;
         let limit = Limit::per_client(table).addresses(addresses).policy(requests.into());
-        let shared = Shared {
-            sessions: Sessions::new(sessions),
-            scenarios: Scenarios::new(),
-            work: TokenBucket::new(WORK),
-            layer: RateLimitLayer::new(limit),
-            closed: watch::Sender::new(false),
-        };
+        let shared = Shared::new(sessions, RateLimitLayer::new(limit));
         Ok(Playground { shared: Arc::new(shared) })
     }
 

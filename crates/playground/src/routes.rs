@@ -15,12 +15,13 @@ use http::StatusCode;
 use self::body::JsonBody;
 use self::refused::Refused;
 use crate::algorithm::Algorithm;
+use crate::command::{CheckedSend, CheckedStream};
 use crate::live::Live;
 use crate::page;
-use crate::playground::Shared;
-use crate::session::{CheckedSend, CheckedStream, Session};
+use crate::session::Session;
 use crate::sessions;
 use crate::setup::{self, CheckedSetup};
+use crate::shared::Shared;
 use crate::wire::{AlgorithmForm, Created, Play, Scenario, Send, Setup, SpeedChange, Streams};
 
 /// Most bytes of a request's body.
@@ -86,7 +87,7 @@ async fn send(
     JsonBody(send): JsonBody<Send>,
 ) -> Result<StatusCode, Refused> {
     let send = CheckedSend::new(&send)?;
-    shared.work.try_acquire(send.count()).map_err(Refused::busy)?;
+    shared.work.try_acquire(send.count).map_err(Refused::busy)?;
     with(&shared, &name, |session| Ok(session.send(&send)?))?;
     Ok(StatusCode::ACCEPTED)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::session::{CheckedSend, CheckedStream};
+use crate::command::{CheckedSend, CheckedStream};
 use crate::setup::CheckedSetup;
 use crate::wire::{Action, FieldProblem, Scenario, Streams};
 

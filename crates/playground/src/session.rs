@@ -7,18 +7,16 @@
 //! | file | |
 //! |---|---|
 //! | `events` | what is to come |
-//! | `limiter`, `show` | the limiters of the engine, and their state |
 //! | `side` | one of two sides that get the same requests |
 //! | `sleep` | the timer and the wakers of requests that wait in the engine's line |
-//! | `streams`, `command` | requests at a rate, and requests that were checked |
+//! | `streams` | requests at a rate |
 //! | `answer`, `decisions`, `fields` | what a request was told |
+//! | `show` | the state of a limiter |
 
 mod answer;
-mod command;
 mod decisions;
 mod events;
 mod fields;
-mod limiter;
 mod show;
 mod side;
 mod sleep;
@@ -30,27 +28,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::{Clock, ConfigError, ManualClock};
+use sluicegate::{Clock, ManualClock};
 
-pub(crate) use self::command::{CheckedSend, CheckedStream};
 use self::events::{Event, EventQueue};
-use self::limiter::{AnyLimiter, SharedClock};
 use self::side::{Request, Side};
 use self::streams::Running;
-use crate::algorithm::Terms;
+use crate::algorithm::SharedClock;
 use crate::bounds;
+use crate::command::{CheckedSend, CheckedStream};
 use crate::scenario::CheckedScenario;
 use crate::setup::CheckedSetup;
 use crate::wire::{FieldProblem, Frame, Progress, Setup};
-
-/// Checks that the engine has a limiter of such terms.
-///
-/// # Errors
-///
-/// Those of the engine, for windows that need more bits than a word has.
-pub(crate) fn check_terms(terms: &Terms) -> Result<(), ConfigError> {
-    AnyLimiter::new(terms, &SharedClock::default()).map(|_| ())
-}
 
 /// A session.
 pub(crate) struct Session {

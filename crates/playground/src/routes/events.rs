@@ -13,9 +13,9 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use super::Playground;
 use super::refused::Refused;
 use crate::live::Live;
-use crate::playground::Shared;
 use crate::session::Cursor;
 use crate::sessions::{self, SharedLive};
+use crate::shared::Shared;
 
 /// Time between two frames, if there is something new.
 const TICK: Duration = Duration::from_millis(50);

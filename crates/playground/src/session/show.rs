@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use sluicegate::{Gcra, Grant, History, Limiter, Quota, Rate, Refill};
 
-use super::limiter::AnyLimiter;
-use crate::algorithm::Terms;
+use crate::algorithm::{AnyLimiter, Terms};
 use crate::wire::{InUse, LogEntry, Shape, WindowState};
 
 /// Converts nanoseconds to seconds, with the precision of a microsecond.

@@ -13,9 +13,9 @@ use super::answer::Answer;
 use super::decisions::DecisionLog;
 use super::events::EventQueue;
 use super::fields::ResponseWriter;
-use super::limiter::{AnyLimiter, SharedClock};
 use super::show;
 use super::sleep::{VirtualTimer, Woken};
+use crate::algorithm::{AnyLimiter, SharedClock};
 use crate::setup::CheckedSide;
 use crate::wire::{Decision, InUse, KeyState, Outcome, SideFrame, State, Totals};
 

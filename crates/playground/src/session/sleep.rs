@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sluicegate::{Clock, Timer};
 
-use super::limiter::SharedClock;
+use crate::algorithm::SharedClock;
 
 /// A timer on the clock of a session. One caller at a time is polled, so it notes one instant.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::command::CheckedStream;
 use super::show::real;
+use crate::command::CheckedStream;
 use crate::wire::{Spacing, Stream};
 
 /// A stream that runs.

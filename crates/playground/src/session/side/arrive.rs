@@ -7,9 +7,9 @@ use sluicegate::{Clock, ConfigError, InFlight, ShaperError};
 
 use super::super::answer::Answer;
 use super::super::events::{Event, EventQueue};
-use super::super::limiter::AnyLimiter;
 use super::line::{Caller, LineAnswer, Wait};
 use super::{Held, Request, Side};
+use crate::algorithm::AnyLimiter;
 
 impl Side {
     /// Decides a request, or lets it wait.

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::support::{Told, setup};
 use crate::algorithm::Algorithm;
+use crate::command::CheckedSend;
 use crate::session::show::real;
-use crate::session::{CheckedSend, Cursor, Session};
+use crate::session::{Cursor, Session};
 use crate::wire::{Decision, Outcome};
 
 /// The most permits that may be granted in any span of so many seconds.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::session::{CheckedSend, CheckedStream, Cursor, Session};
+use crate::command::{CheckedSend, CheckedStream};
+use crate::session::{Cursor, Session};
 use crate::setup::CheckedSetup;
 use crate::wire::{Decision, Frame, Outcome, Setup, SideFrame};
 

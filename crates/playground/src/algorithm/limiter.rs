@@ -8,15 +8,15 @@ use sluicegate::{
     MultiWindow, Queued, Shaper, SlidingCounter, SlidingWindow, TokenBucket, Wait, WeightedLog,
 };
 
-use crate::algorithm::Terms;
+use super::Terms;
 use crate::bounds;
 
 /// The clock that the limiters of a session share.
-pub(super) type SharedClock = Arc<ManualClock>;
+pub(crate) type SharedClock = Arc<ManualClock>;
 
 /// A limiter.
 #[derive(Debug)]
-pub(super) enum AnyLimiter {
+pub(crate) enum AnyLimiter {
     Gcra(Gcra<SharedClock>),
     TokenBucket(TokenBucket<SharedClock>),
     LeakyBucket(LeakyBucket<SharedClock>),
@@ -35,7 +35,7 @@ impl AnyLimiter {
     /// # Errors
     ///
     /// Those of the engine, for windows that need more bits than a word has.
-    pub(super) fn new(terms: &Terms, clock: &SharedClock) -> Result<AnyLimiter, ConfigError> {
+    pub(crate) fn new(terms: &Terms, clock: &SharedClock) -> Result<AnyLimiter, ConfigError> {
         let clock = Arc::clone(clock);
         let limiter = match *terms {
             Terms::Gcra { interval, tolerance } => {
@@ -81,7 +81,7 @@ impl AnyLimiter {
     }
 
     /// Returns the limiter if it limits a rate, and has a line for it.
-    pub(super) fn rate(&self) -> Option<&dyn Wait> {
+    pub(crate) fn rate(&self) -> Option<&dyn Wait> {
         Some(match self {
             AnyLimiter::Gcra(limiter) => limiter,
             AnyLimiter::TokenBucket(limiter) => limiter,
@@ -97,7 +97,7 @@ impl AnyLimiter {
 
     /// Changes the terms from `old` to `new` in place, and returns true; or returns false if the engine
     /// has to have a new limiter for that. What was used still counts.
-    pub(super) fn reconfigure(&self, old: &Terms, new: &Terms) -> bool {
+    pub(crate) fn reconfigure(&self, old: &Terms, new: &Terms) -> bool {
         let is_kept = |old: Duration, new: Duration| old == new;
         match (self, old, new) {
             (AnyLimiter::Gcra(limiter), _, Terms::Gcra { interval, tolerance }) => {

@@ -9,18 +9,18 @@ use crate::wire::{FieldProblem, Send, Stream, Streams};
 /// Requests at one instant.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedSend {
-    pub(super) key: Arc<str>,
-    pub(super) cost: u64,
-    pub(super) count: u64,
-    pub(super) hold_nanos: u64,
+    pub(crate) key: Arc<str>,
+    pub(crate) cost: u64,
+    pub(crate) count: u64,
+    pub(crate) hold_nanos: u64,
 }
 
 /// Requests at a rate.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedStream {
-    pub(super) key: Arc<str>,
-    pub(super) hold_nanos: u64,
-    pub(super) shown: Stream,
+    pub(crate) key: Arc<str>,
+    pub(crate) hold_nanos: u64,
+    pub(crate) shown: Stream,
 }
 
 impl CheckedSend {
@@ -39,11 +39,6 @@ impl CheckedSend {
         }
         let Send { ref key, cost, count, .. } = *send;
         problems.none_or(CheckedSend { key: key.as_str().into(), cost, count, hold_nanos })
-    }
-
-    /// Returns the number of requests.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
     }
 }
 
