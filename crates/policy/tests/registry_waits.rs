@@ -338,3 +338,25 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
     clock.advance(2 * day);
     assert!(last.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
 }
+
+#[test]
+fn a_caller_waits_no_longer_than_it_says_nor_than_the_policy_says() {
+    for key in ["all", "user"] {
+        let (clock, registry) = new(bucket(key, "wait = \"5 s\""));
+        let (limiter, keys) = (registry.limiter("a"), registry.keyed("a"));
+        let ask = |permits, longest| match (&limiter, &keys) {
+            (Ok(limiter), _) => Caller::new(limiter.acquire_async_within(permits, longest)),
+            (_, Ok(keys)) => Caller::new(keys.acquire_async_within("ada", permits, longest)),
+            _ => panic!("{key}"),
+        };
+        assert!(ask(10, Duration::ZERO).is_granted());
+        // Its permit comes after a second.
+        assert_eq!(ask(1, SECOND / 2).poll(), timed_out(SECOND));
+        // Its permits come after six, and the policy lets nobody wait for more than five.
+        assert_eq!(ask(6, 100 * SECOND).poll(), timed_out(6 * SECOND));
+        let mut patient = ask(2, 2 * SECOND);
+        assert!(patient.is_waiting());
+        clock.advance(2 * SECOND);
+        assert!(patient.is_granted(), "{key}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Callers that wait for a named limiter, as long as its policy says.
 
+use std::time::Duration;
+
 use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Wait};
 
 use super::clocks::SharedClock;
@@ -34,7 +36,7 @@ pub enum WaitError {
 impl WaitError {
     /// Returns the wait before it is worth asking again, or `None` if waiting alone will not help.
     #[must_use]
-    pub fn retry_after(&self) -> Option<std::time::Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             WaitError::Denied(denied) => denied.retry_after(),
             WaitError::Line(
@@ -171,7 +173,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     ///
     /// The same as for [`acquire`](LimiterHandle::acquire).
     pub async fn acquire_async(&self) -> Result<Pass, WaitError> {
-        self.ready_for(None).await
+        self.ready_for(None, None).await
     }
 
     /// Does the same as [`acquire_async`](LimiterHandle::acquire_async) for so many permits.
@@ -180,7 +182,21 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     ///
     /// The same as for [`acquire`](LimiterHandle::acquire).
     pub async fn acquire_async_with(&self, permits: u64) -> Result<Pass, WaitError> {
-        self.ready_for(Some(permits)).await
+        self.ready_for(Some(permits), None).await
+    }
+
+    /// Does the same as [`acquire_async_with`](LimiterHandle::acquire_async_with), and waits for no longer than
+    /// `longest`, if that is less than the policy's `wait`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](LimiterHandle::acquire).
+    pub async fn acquire_async_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Pass, WaitError> {
+        self.ready_for(Some(permits), Some(longest)).await
     }
 
     fn wait_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
@@ -193,11 +209,19 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         }
     }
 
-    async fn ready_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
+    async fn ready_for(
+        &self,
+        permits: Option<u64>,
+        longest: Option<Duration>,
+    ) -> Result<Pass, WaitError> {
         match self.limiter.begin((&self.name, NO_KEY), permits, || self.pass(permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let answer = self.limiter.line().acquire_async(permits).await;
+                let mut waiting = self.limiter.line().acquire_async(permits);
+                if let Some(longest) = longest {
+                    waiting = waiting.timeout(longest);
+                }
+                let answer = waiting.await;
                 self.limiter.end((&self.name, NO_KEY), answer, || self.pass(Some(permits)))
             }
         }
@@ -248,7 +272,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         &self,
         key: &(impl AsRef<[u8]> + Sync + ?Sized),
     ) -> Result<Pass, WaitError> {
-        self.ready_for(key.as_ref(), None).await
+        self.ready_for(key.as_ref(), None, None).await
     }
 
     /// Does the same as [`acquire_async`](KeyedHandle::acquire_async) for so many permits.
@@ -261,7 +285,22 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         key: &(impl AsRef<[u8]> + Sync + ?Sized),
         permits: u64,
     ) -> Result<Pass, WaitError> {
-        self.ready_for(key.as_ref(), Some(permits)).await
+        self.ready_for(key.as_ref(), Some(permits), None).await
+    }
+
+    /// Does the same as [`acquire_async_with`](KeyedHandle::acquire_async_with), and waits for no longer than
+    /// `longest`, if that is less than the policy's `wait`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](KeyedHandle::acquire).
+    pub async fn acquire_async_within(
+        &self,
+        key: &(impl AsRef<[u8]> + Sync + ?Sized),
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Pass, WaitError> {
+        self.ready_for(key.as_ref(), Some(permits), Some(longest)).await
     }
 
     fn wait_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
@@ -275,11 +314,20 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         }
     }
 
-    async fn ready_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
+    async fn ready_for(
+        &self,
+        key: &[u8],
+        permits: Option<u64>,
+        longest: Option<Duration>,
+    ) -> Result<Pass, WaitError> {
         match self.keys.begin((&self.name, key), permits, || self.pass(key, permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let answer = self.keys.line().acquire_async(key, permits).await;
+                let mut waiting = self.keys.line().acquire_async(key, permits);
+                if let Some(longest) = longest {
+                    waiting = waiting.timeout(longest);
+                }
+                let answer = waiting.await;
                 self.count(permits, &answer);
                 self.keys.end((&self.name, key), answer, || self.pass(key, Some(permits)))
             }
