@@ -3,16 +3,20 @@
 //! * [`Publisher`] publishes the counts and the states of limiters, stores of keys, registries (feature
 //!   `policy`) and layers of HTTP (feature `http`) through the [`metrics`] facade: to Prometheus, `StatsD` or
 //!   any other recorder. It reads them when it is told to, so a decision costs nothing more than its counts.
+//! * With the feature `prometheus`, a publisher is a collector of `prometheus-client` too.
 //! * `RefusalLog` (feature `tracing`) logs refusals as events of `tracing`, at a rate of its own.
 //! * [`METRICS`] lists all metrics. `docs/metrics.md` says what they mean, and has a dashboard.
 //!
 //! | | |
 //! |---|---|
 //! | `publisher`, `every` | what is published, and when |
+//! | `collector` | the same for `prometheus-client` |
 //! | `sources`, `sample` | where values are read, and the values of one moment |
 //! | `names` | the metrics |
 //! | `refusal_log` | events of refusals |
 
+#[cfg(feature = "prometheus")]
+mod collector;
 mod every;
 mod names;
 #[cfg(all(doctest, feature = "http", feature = "policy", feature = "tracing"))]

@@ -168,14 +168,20 @@ impl Publisher {
     pub fn publish(&self) {
         // Held while the values are read, so that none is taken for newer than one that was read after it.
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sample = Sample::default();
-        self.sources.iter().for_each(|source| source.read(&mut sample));
+        let sample = self.read();
         metrics::with_recorder(|recorder| {
             describe(recorder);
             published.counters(recorder, sample.counters);
             published.gauges(recorder, sample.gauges);
             published.waits(recorder, sample.waits);
         });
+    }
+
+    /// Reads all values.
+    pub(crate) fn read(&self) -> Sample {
+        let mut sample = Sample::default();
+        self.sources.iter().for_each(|source| source.read(&mut sample));
+        sample
     }
 
     /// Publishes every `interval` from now on, in a thread of its own, until the value that is

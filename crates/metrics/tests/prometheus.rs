@@ -1,5 +1,6 @@
 //! Pages that a recorder of Prometheus makes of what it is told. What is checked:
 //!
+//! * `collected`: the page of `prometheus-client` says the same;
 //! * `exposition`: a page that is scraped over HTTP says what callers were told, by a real parser of the format;
 //! * `dashboard`: each query of the dashboard is `PromQL`, and asks for metrics and labels that are there;
 //! * `log`: refusals as events, at a rate of their own.
@@ -15,6 +16,8 @@ use sluicegate::*;
 use sluicegate_metrics::{METRICS, Publisher, WAIT_BUCKETS};
 use sluicegate_policy::{Policies, Registry};
 
+#[path = "prometheus/collected.rs"]
+mod collected;
 #[path = "prometheus/dashboard.rs"]
 mod dashboard;
 #[path = "prometheus/exposition.rs"]
