@@ -6,6 +6,7 @@
 //! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
 //! | `limiters` | `GET /v1/limiters` |
 //! | `admin` | `POST /v1/reset`, `/v1/reload` |
+//! | `metrics` | `GET /metrics` |
 //! | `health` | `GET /healthz`, `/readyz` |
 //! | `body` | bodies of requests |
 //! | `failure` | answers to requests that are wrong |
@@ -18,6 +19,7 @@ mod check;
 mod failure;
 mod health;
 mod limiters;
+mod metrics;
 mod unserved;
 
 use axum::Router;
@@ -72,4 +74,5 @@ fn described() -> OpenApiRouter<Service> {
         .routes(routes!(admin::reload))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
+        .routes(routes!(metrics::metrics))
 }

@@ -7,6 +7,7 @@
 //! | `unit` | spans of time |
 //! | `parts` | the limits of a request's descriptors |
 //! | `counters` | the counts of each descriptor |
+//! | `counts` | requests by domain and answer |
 //! | `answer` | the answer to a request |
 //! | `service` | the service of gRPC, and its limits, which can be read again |
 //! | `protocol` | the messages |
@@ -14,6 +15,7 @@
 mod answer;
 mod config;
 mod counters;
+mod counts;
 mod domains;
 mod parts;
 #[allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "it is generated")]

@@ -5,6 +5,7 @@
 //! * [`decision`]: questions and answers, without HTTP.
 //! * [`api`]: the routes, and their description.
 //! * [`envoy`]: the rate-limit protocol of Envoy.
+//! * [`metrics`]: the page for Prometheus.
 //! * [`Server`]: connections, their bounds, and an end that loses no answer.
 //!
 //! # Examples
@@ -23,8 +24,8 @@
 pub mod api;
 pub mod decision;
 pub mod envoy;
-mod first_bytes;
 mod limiters;
+pub mod metrics;
 mod server;
 mod service;
 

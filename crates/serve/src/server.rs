@@ -1,4 +1,14 @@
 //! Connections, their bounds, and an end that loses no answer.
+//!
+//! | file | |
+//! |---|---|
+//! | `first_bytes` | a bound on the time until the version of HTTP is known |
+//! | `timed_body` | a bound on the time until the body of a request has come |
+//! | `activity` | the requests of a connection, so that one that is idle can be told |
+
+mod activity;
+mod first_bytes;
+mod timed_body;
 
 use std::future::Future;
 use std::io;
@@ -9,36 +19,50 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
-use http::{Request, StatusCode};
+use http::Request;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tower_http::timeout::TimeoutLayer;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 
-use crate::first_bytes::FirstBytes;
+use self::activity::Activity;
+use self::first_bytes::FirstBytes;
+use self::timed_body::TimedBody;
+use crate::metrics::Metrics;
+
+pub(crate) use self::timed_body::BodyTimedOut;
 
 /// Bounds of a [`Server`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Most connections at a time. Others wait in the queue of the system until one has ended.
+    /// Most connections at a time. Others wait in the queue of the system until one has ended. 0 counts as 1.
     pub connections: usize,
-    /// Longest time for the fields of a request, and between two requests of a connection. In HTTP/2, for the
-    /// answer to a ping: a connection may be idle as long as its client answers.
+    /// Longest time for the fields of a request, and between two requests of a connection of HTTP/1.1. In
+    /// HTTP/2, for the answer to a ping.
     pub head: Duration,
-    /// Longest time for a request and its answer: 408 then.
-    pub request: Duration,
+    /// Longest time for the body of a request: 408 then.
+    pub body: Duration,
+    /// Longest time that a connection of HTTP/2 may be without a request. It is told to end then, at the latest
+    /// after twice that time, and cut off if it has not after as long again.
+    pub idle: Duration,
     /// Longest time that the end of the server waits for requests under way.
     pub end: Duration,
 }
 
 impl Default for Bounds {
-    /// 10,000 connections; 10 seconds for fields, for a request, and for the end.
+    /// 10,000 connections; 10 seconds for fields, for a body, and for the end; 5 minutes without a request.
     fn default() -> Bounds {
         let seconds = Duration::from_secs(10);
-        Bounds { connections: 10_000, head: seconds, request: seconds, end: seconds }
+        Bounds {
+            connections: 10_000,
+            head: seconds,
+            body: seconds,
+            idle: Duration::from_secs(300),
+            end: seconds,
+        }
     }
 }
 
@@ -47,6 +71,7 @@ impl Default for Bounds {
 pub struct Server {
     listener: TcpListener,
     bounds: Bounds,
+    metrics: Option<Metrics>,
 }
 
 impl Server {
@@ -56,7 +81,13 @@ impl Server {
     ///
     /// Those of the system: the address is in use, or is none of this machine.
     pub async fn bind(address: SocketAddr, bounds: Bounds) -> io::Result<Server> {
-        Ok(Server { listener: TcpListener::bind(address).await?, bounds })
+        Ok(Server { listener: TcpListener::bind(address).await?, bounds, metrics: None })
+    }
+
+    /// Counts connections and requests in `metrics`.
+    #[must_use]
+    pub fn counted(self, metrics: &Metrics) -> Server {
+        Server { metrics: Some(metrics.clone()), ..self }
     }
 
     /// Returns the address that it listens on.
@@ -71,53 +102,103 @@ impl Server {
     /// Serves until `end` is ready. Then no connection is taken any more, and each is closed once its
     /// request is answered, at the latest after [`Bounds::end`].
     ///
-    /// **Cancel safety.** Dropping it ends the server at once; connections go on until their next
-    /// request is answered, or time out.
+    /// **Cancel safety.** Dropping it ends the server at once; each connection is closed once its request is
+    /// answered.
     pub async fn run(self, routes: Router, end: impl Future<Output = ()>) {
-        let Bounds { connections, head, request, end: last } = self.bounds;
-        let routes =
-            routes.layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, request));
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(head);
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(head).keep_alive_timeout(head);
-        let builder = Arc::new(builder);
-        let space = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
-        let graceful = GracefulShutdown::new();
+        let Server { listener, bounds, metrics } = self;
+        let routes = match &metrics {
+            Some(metrics) => routes.layer(metrics.requests().clone()),
+            None => routes,
+        };
+        let connections = u32::try_from(bounds.connections.clamp(1, Semaphore::MAX_PERMITS));
+        let connections = connections.unwrap_or(u32::MAX);
+        let places = Arc::new(Semaphore::new(connections as usize));
+        let (ending, ended) = watch::channel(());
+        let connect = Connect { http: Arc::new(http(&bounds)), routes, bounds, ended };
         let mut end = pin!(end);
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = &mut end => break,
-                accepted = accept(&self.listener, &space) => accepted,
+                accepted = accept(&listener, &places) => accepted,
             };
             let Some((stream, peer, place)) = accepted else { continue };
-            let routes = routes.clone();
-            let service = tower::service_fn(move |mut request: Request<_>| {
-                request.extensions_mut().insert(ConnectInfo(peer));
-                tower::Service::call(&mut routes.clone(), request)
-            });
-            let service = TowerToHyperService::new(service);
-            let connection = builder
-                .serve_connection(TokioIo::new(FirstBytes::new(stream, head)), service)
-                .into_owned();
-            let connection = graceful.watch(connection);
+            let open = metrics.as_ref().map(|metrics| metrics.connections().accept());
+            let connection = connect.clone().serve(stream, peer);
             tokio::spawn(async move {
-                // A client that breaks off is no fault of the server.
-                let _ = connection.await;
-                drop(place);
+                connection.await;
+                drop((place, open));
             });
         }
-        drop(self.listener);
-        // What is still open then is cut off with the runtime.
-        let _ = tokio::time::timeout(last, graceful.shutdown()).await;
+        drop((listener, ending));
+        // All places are free when all connections have ended. What is still open then is cut off with the
+        // runtime.
+        let _ = tokio::time::timeout(bounds.end, places.acquire_many(connections)).await;
     }
 }
 
-type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+fn http(bounds: &Bounds) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(bounds.head);
+    let mut http2 = builder.http2();
+    http2.timer(TokioTimer::new());
+    http2.keep_alive_interval(bounds.head).keep_alive_timeout(bounds.head);
+    builder
+}
 
-async fn accept(listener: &TcpListener, space: &Arc<Semaphore>) -> Option<Accepted> {
+/// The parts that all connections have in common.
+#[derive(Clone)]
+struct Connect {
+    http: Arc<auto::Builder<TokioExecutor>>,
+    routes: Router,
+    bounds: Bounds,
+    /// Closed when the server ends.
+    ended: watch::Receiver<()>,
+}
+
+impl Connect {
+    /// Serves a connection until it is closed: by its client, or because it is idle, or by the server's end.
+    async fn serve(mut self, stream: TcpStream, peer: SocketAddr) {
+        let Bounds { head, body, idle, .. } = self.bounds;
+        let activity = Activity::default();
+        let answer = {
+            let activity = activity.clone();
+            tower::service_fn(move |request: Request<Incoming>| {
+                let busy = activity.begin(request.version());
+                let deadline = Instant::now() + body;
+                let mut request = request.map(|body| TimedBody::new(body, deadline));
+                request.extensions_mut().insert(ConnectInfo(peer));
+                let answer = tower::Service::call(&mut self.routes, request);
+                async move {
+                    let answer = answer.await;
+                    drop(busy);
+                    answer
+                }
+            })
+        };
+        let stream = TokioIo::new(FirstBytes::new(stream, head));
+        let mut connection =
+            pin!(self.http.serve_connection(stream, TowerToHyperService::new(answer)));
+        // A client that breaks off is no fault of the server.
+        tokio::select! {
+            _ = connection.as_mut() => {}
+            _ = self.ended.changed() => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+            () = activity.idle(idle) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = tokio::time::timeout(idle, connection).await;
+            }
+        }
+    }
+}
+
+type Accepted = (TcpStream, SocketAddr, OwnedSemaphorePermit);
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
     // The semaphore is never closed.
-    let place = Arc::clone(space).acquire_owned().await.ok()?;
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
     if let Ok((stream, peer)) = listener.accept().await {
         // Answers are small; without this they may wait for an acknowledgement.
         let _ = stream.set_nodelay(true);

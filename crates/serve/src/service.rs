@@ -10,6 +10,7 @@ use subtle::ConstantTimeEq;
 use thiserror::Error;
 
 use crate::limiters::Limiters;
+use crate::metrics::Metrics;
 
 /// The state that all requests share. A clone is the same service.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ struct Shared {
     policy_path: Option<PathBuf>,
     clients: ClientAddress,
     max_checks: usize,
+    metrics: Metrics,
 }
 
 impl Service {
@@ -35,7 +37,8 @@ impl Service {
     pub fn new(limiters: Limiters) -> Service {
         let clients = Trust::hops(1).map(ClientAddress::x_forwarded_for).unwrap_or_default();
         let (admin, policy_path) = (None, None);
-        let shared = Shared { limiters, admin, policy_path, clients, max_checks: 1_000 };
+        let metrics = Metrics::new().limiters(limiters.registry());
+        let shared = Shared { limiters, admin, policy_path, clients, max_checks: 1_000, metrics };
         Service { shared: Arc::new(shared) }
     }
 
@@ -67,6 +70,12 @@ impl Service {
     #[must_use]
     pub fn limiters(&self) -> &Limiters {
         &self.shared.limiters
+    }
+
+    /// Returns the counts of the service, for [`Server::counted`](crate::Server::counted).
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
     }
 
     pub(crate) fn admin_token(&self) -> Option<&AdminToken> {

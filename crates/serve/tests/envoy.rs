@@ -4,8 +4,12 @@
 mod cases;
 #[path = "envoy/configuration.rs"]
 mod configuration;
+#[path = "envoy/fields.rs"]
+mod fields;
 #[path = "envoy/generated.rs"]
 mod generated;
+#[path = "envoy/health.rs"]
+mod health;
 #[path = "envoy/limits.rs"]
 mod limits;
 #[path = "envoy/served.rs"]

@@ -14,6 +14,8 @@ mod connections;
 mod description;
 #[path = "service/hostile.rs"]
 mod hostile;
+#[path = "service/metrics.rs"]
+mod metrics;
 #[path = "../../http/tests/support/nginx.rs"]
 mod nginx;
 #[path = "service/proxies.rs"]
@@ -22,3 +24,5 @@ mod proxies;
 mod proxy;
 #[path = "service/running.rs"]
 mod running;
+#[path = "service/waits.rs"]
+mod waits;

@@ -10,6 +10,7 @@ use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_playground::{Playground, PlaygroundOptions};
 use sluicegate_policy::{Registry, Watch};
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
+use sluicegate_serve::metrics::Metrics;
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -46,6 +47,11 @@ pub(super) struct ServeArgs {
     /// Each file is a domain. They are read again on SIGHUP, and what was counted stays.
     #[arg(long, value_name = "PATH")]
     envoy: Option<PathBuf>,
+    /// Tells Envoy the fields `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` for the responses of clients
+    ///
+    /// They are those of the limit that a request is over, or else of the one that has least left.
+    #[arg(long, requires = "envoy")]
+    envoy_response_fields: bool,
     /// Serve no playground
     #[arg(long)]
     no_playground: bool,
@@ -80,7 +86,10 @@ impl ServeArgs {
     /// Serves until a signal ends it.
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let policy = self.policy.as_deref().map(|path| self.read(path)).transpose()?;
-        let envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
+        let mut envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
+        if self.envoy_response_fields {
+            envoy = envoy.map(EnvoyLimits::with_response_fields);
+        }
         let playground =
             (!self.no_playground).then(|| Playground::new(PlaygroundOptions::default()));
         let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
@@ -102,6 +111,8 @@ impl ServeArgs {
         }
         let watched = (!input::is_stdin(path)).then_some(path);
         let registry = Registry::new(policies).map_err(|error| Failure::Use(error.to_string()))?;
+        // For GET /metrics.
+        let registry = registry.counted();
         let watch = watched.map(|path| follow(&registry, path)).transpose()?;
         let service = self.service(Limiters::new(registry), watched)?;
         Ok(ServedPolicy { service, name: path.display().to_string(), _watch: watch })
@@ -162,6 +173,21 @@ struct ServedPolicy {
 }
 
 impl Parts {
+    /// Returns the counts of all parts.
+    fn metrics(&self) -> Metrics {
+        let policy = self.policy.as_ref().map(|policy| policy.service.metrics().clone());
+        let metrics = policy.unwrap_or_default();
+        if let Some(envoy) = &self.envoy {
+            envoy.counted(&metrics);
+        }
+        if let Some(playground) = self.playground.clone() {
+            let help = "Sessions of the playground that are open";
+            let sessions = move || playground.sessions() as u64;
+            metrics.gauge("sluicegate_playground_sessions", help, sessions);
+        }
+        metrics
+    }
+
     fn greet(&self, address: SocketAddr) {
         if let Some(ServedPolicy { service, name, .. }) = &self.policy {
             let limiters = match service.limiters().load().all().len() {
@@ -196,13 +222,15 @@ impl Parts {
 
 async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), Failure> {
     let server = Server::bind(listen, bounds).await.map_err(Failure::io(listen))?;
+    let metrics = parts.metrics();
+    let server = server.counted(&metrics);
     let address = server.address().map_err(Failure::io(listen))?;
     let mut routes = match &parts.policy {
         Some(policy) => api::routes(policy.service.clone()),
-        None => api::without_policy(),
+        None => api::without_policy(metrics),
     };
     if let Some(envoy) = &parts.envoy {
-        routes = envoy.add_to(routes);
+        routes = envoy.add_to(routes).await;
     }
     if let Some(playground) = &parts.playground {
         routes = routes.merge(playground.routes());

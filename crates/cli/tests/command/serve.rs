@@ -238,6 +238,33 @@ fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
 }
 
 #[test]
+fn the_page_for_prometheus_has_the_counts_of_each_part_that_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let yaml = "domain: d\ndescriptors:\n  - key: k\n    rate_limit: { unit: hour, requests_per_unit: 2 }\n";
+    fs::write(folder.path().join("limits.yaml"), yaml).unwrap();
+    let envoy = ["--envoy", folder.path().to_str().unwrap(), "--envoy-response-fields"];
+    let page = |served: &Served| {
+        let (status, page) = served.ask("GET", "/metrics", "", "");
+        assert_eq!(status, 200, "{page}");
+        page
+    };
+    let of_envoy = "sluicegate_envoy_requests_total{domain=\"d\",code=\"ok\"} 0\n";
+    let sessions = "sluicegate_playground_sessions 0\n";
+    let served = Served::start(&envoy);
+    let without_policy = page(&served);
+    for line in [of_envoy, sessions, "sluicegate_serve_open_connections 1\n"] {
+        assert!(without_policy.contains(line), "{line} is not in {without_policy}");
+    }
+    let served = served_file(Path::new(BUNDLED), &[&envoy[..], &["--no-playground"]].concat());
+    served.check(&json!({ "limiter": "per-client", "key": "192.0.2.7" }));
+    let with_policy = page(&served);
+    for line in [of_envoy, "sluicegate_grants_total{limiter=\"per-client\"} 1\n"] {
+        assert!(with_policy.contains(line), "{line} is not in {with_policy}");
+    }
+    assert!(!with_policy.contains(sessions), "{with_policy}");
+}
+
+#[test]
 fn mistakes_in_arguments_say_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("short");

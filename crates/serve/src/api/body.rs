@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use super::failure::Failure;
+use crate::server::BodyTimedOut;
 
 /// A body in JSON.
 pub(super) struct JsonBody<T>(pub(super) T);
@@ -22,6 +23,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
             ));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+            if BodyTimedOut::is_source_of(&rejection) {
+                return Failure::new(StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string());
+            }
             let status = rejection.status();
             let detail = match status {
                 StatusCode::PAYLOAD_TOO_LARGE => {

@@ -1,5 +1,6 @@
 //! Questions to limiters.
 
+use arc_swap::Guard;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -30,7 +31,7 @@ pub(super) struct Answers<'l> {
     answers: Vec<Answer<'l>>,
 }
 
-/// Takes permits of a limiter, or none.
+/// Takes permits of a limiter, or none. With `wait`, stands in line for them.
 #[utoipa::path(
     post,
     path = "/v1/check",
@@ -44,9 +45,16 @@ pub(super) struct Answers<'l> {
 )]
 pub(super) async fn check(
     State(service): State<Service>,
-    JsonBody(check): JsonBody<Check>,
+    JsonBody(mut check): JsonBody<Check>,
 ) -> Result<Response, Failure> {
+    let wait = check.wait.take();
     let in_force = service.limiters().load();
+    if let Some(longest) = wait {
+        // Kept for as long as the caller waits.
+        let in_force = Guard::into_inner(in_force);
+        let ask = check.resolve(&in_force, service.limiters().registry())?;
+        return Ok(Json(ask.wait(longest.0).await).into_response());
+    }
     let ask = check.resolve(&in_force, service.limiters().registry())?;
     Ok(Json(ask.take()).into_response())
 }

@@ -1,5 +1,7 @@
 //! The answer to a question.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use sluicegate::{Denied, Grant};
 use utoipa::ToSchema;
@@ -67,6 +69,10 @@ pub enum Reason {
     TooLarge,
     /// There is no space for another key. `retry_after` says when there may be.
     Full,
+    /// The line has no space for another caller that waits. `retry_after` says when the permits would be there.
+    LineFull,
+    /// The limiter was removed from the policy file while the caller waited.
+    Removed,
     /// The request lacks a value of the limiter's key, and the policy says to deny it.
     KeyMissing,
 }
@@ -121,6 +127,17 @@ impl<'l> Answer<'l> {
             which: None,
             would_deny: false,
         }
+    }
+
+    /// Turns the state of a limiter into the refusal of a caller that waited for `cost` permits, or wanted to.
+    pub(super) fn refused(
+        self,
+        cost: u64,
+        reason: Reason,
+        retry_after: Option<Duration>,
+    ) -> Answer<'l> {
+        let (decision, retry_after) = (Decision::Denied, retry_after.map(Seconds));
+        Answer { decision, cost, retry_after, reason: Some(reason), ..self }
     }
 
     /// Turns a denial into the grant of a limiter with `shadow`, which has taken nothing.

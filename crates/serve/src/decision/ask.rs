@@ -1,9 +1,11 @@
 //! A question whose limiter and key are known to be right.
 
-use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
-use sluicegate_policy::Pass;
+use std::time::Duration;
 
-use super::answer::Answer;
+use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Receipt};
+use sluicegate_policy::{Pass, WaitError};
+
+use super::answer::{Answer, Reason};
 use crate::limiters::NamedLimiter;
 
 /// A limiter, a key and a number of permits.
@@ -30,6 +32,35 @@ impl<'l> Ask<'l> {
         match pass {
             Ok(pass) => self.passed(&pass),
             Err(denied) => self.denied(&denied),
+        }
+    }
+
+    /// Takes the permits once they are there, in the line of the limiter, or none: at once, if they come later than
+    /// after `longest`, or than the policy allows.
+    ///
+    /// **Cancel safety.** Dropping it leaves the line, and takes nothing, unless the permits were granted since it
+    /// was last polled.
+    pub(crate) async fn wait(&self, longest: Duration) -> Answer<'l> {
+        let pass = match self.limiter {
+            NamedLimiter::Single(handle) => {
+                handle.acquire_async_within(self.permits, longest).await
+            }
+            NamedLimiter::Keyed(handle) => {
+                handle.acquire_async_within(&self.key, self.permits, longest).await
+            }
+        };
+        match pass {
+            Ok(pass) => self.passed(&pass),
+            Err(WaitError::Denied(denied)) => self.denied(&denied),
+            Err(error) => {
+                let reason = match error {
+                    WaitError::Line(AcquireError::TooLarge { .. }) => Reason::TooLarge,
+                    WaitError::Line(AcquireError::LineFull { .. }) => Reason::LineFull,
+                    WaitError::Removed { .. } => Reason::Removed,
+                    _ => Reason::RateLimited,
+                };
+                self.peek_for(0).refused(self.permits, reason, error.retry_after())
+            }
         }
     }
 

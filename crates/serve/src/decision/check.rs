@@ -9,6 +9,7 @@ use thiserror::Error;
 use utoipa::ToSchema;
 
 use super::ask::Ask;
+use super::seconds::Seconds;
 use crate::limiters::{InForce, NamedLimiter};
 
 /// The longest key, in bytes.
@@ -27,6 +28,10 @@ pub struct Check {
     /// Permits to take. By default the `cost` of the policy, or 1 if that depends on a request.
     #[serde(default)]
     pub cost: Option<u64>,
+    /// Longest time to stand in line for the permits, in seconds. The policy's `wait` counts too: if the permits
+    /// come later than either allows, the check is denied at once. Only a check by itself can wait.
+    #[serde(default)]
+    pub wait: Option<Seconds>,
 }
 
 /// The key of a caller: one text, or one for each part of the policy's key.
@@ -86,6 +91,9 @@ pub enum CheckError {
         /// Its parts, in words.
         parts: String,
     },
+    /// The question is one that cannot wait.
+    #[error("`wait` is for POST /v1/check alone: leave it out")]
+    WaitNotWanted,
     /// The key is too long.
     #[error("`key` has {bytes} bytes: must be at most {MAX_KEY_BYTES}")]
     KeyTooLong {
@@ -95,7 +103,7 @@ pub enum CheckError {
 }
 
 impl Check {
-    /// Finds the limiter, and makes sure that the key is one of its keys.
+    /// Finds the limiter, and makes sure that the key is one of its keys, and that nobody is to wait.
     ///
     /// # Errors
     ///
@@ -105,6 +113,9 @@ impl Check {
         in_force: &'l InForce,
         registry: &Registry,
     ) -> Result<Ask<'l>, CheckError> {
+        if self.wait.is_some() {
+            return Err(CheckError::WaitNotWanted);
+        }
         let Some(limiter) = in_force.get(&self.limiter) else {
             return Err(unknown(registry, &self.limiter));
         };

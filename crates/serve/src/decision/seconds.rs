@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -19,12 +20,34 @@ impl Serialize for Seconds {
     }
 }
 
+/// Reads a number from 0 on. One that is too large counts as the longest time there is.
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Seconds, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        if seconds >= 0.0 {
+            return Ok(Seconds(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)));
+        }
+        Err(Error::custom(format_args!("{seconds} is no time: must be 0 seconds or more")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(nanos: u64) -> String {
         serde_json::to_string(&Seconds(Duration::from_nanos(nanos))).unwrap()
+    }
+
+    #[test]
+    fn a_time_is_0_or_more_and_at_most_the_longest() {
+        let read = |text| serde_json::from_str::<Seconds>(text).map(|seconds| seconds.0);
+        assert_eq!(read("0").unwrap(), Duration::ZERO);
+        assert_eq!(read("0.25").unwrap(), Duration::from_millis(250));
+        assert_eq!(read("1e300").unwrap(), Duration::MAX);
+        for wrong in ["-1", "-0.5", "1e999", "\"1\"", "null"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

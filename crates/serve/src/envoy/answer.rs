@@ -9,17 +9,20 @@ use tonic::Status;
 use super::counters::Counters;
 use super::domains::Domains;
 use super::parts::{Counted, Part, parts};
+use super::protocol::envoy::config::core::v3::HeaderValue;
 use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::{
     Code, DescriptorStatus, RateLimit,
 };
 use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 
 /// Decides a request: every descriptor is within its limit, and the hits of all are counted; or one is not,
-/// and nothing is counted. Limits in shadow mode are asked by themselves, once each.
+/// and nothing is counted. Limits in shadow mode are asked by themselves, once each. The fields of the client's
+/// response are told if asked for.
 pub(super) fn answer<C: SharedClock>(
     domains: &Domains,
     counters: &Counters<C>,
     request: &RateLimitRequest,
+    with_fields: bool,
 ) -> Result<RateLimitResponse, Status> {
     let parts = parts(domains, request)?;
     let answers = Answers { counters };
@@ -39,7 +42,27 @@ pub(super) fn answer<C: SharedClock>(
     let statuses: Vec<DescriptorStatus> = parts.iter().filter_map(status).collect();
     let is_over = statuses.iter().any(|status| status.code == Code::OverLimit as i32);
     let overall_code = if is_over { Code::OverLimit } else { Code::Ok } as i32;
-    Ok(RateLimitResponse { overall_code, statuses, response_headers_to_add: Vec::new() })
+    let response_headers_to_add = if with_fields { fields(&statuses) } else { Vec::new() };
+    Ok(RateLimitResponse { overall_code, statuses, response_headers_to_add })
+}
+
+/// Returns the fields that tell a client the limit that is nearest: one that it is over, or else the one that has
+/// least left.
+fn fields(statuses: &[DescriptorStatus]) -> Vec<HeaderValue> {
+    let limits =
+        statuses.iter().filter_map(|status| Some((status, status.current_limit.as_ref()?)));
+    let nearest = limits
+        .min_by_key(|(status, _)| (status.code != Code::OverLimit as i32, status.limit_remaining));
+    let Some((status, limit)) = nearest else { return Vec::new() };
+    let until_reset = status.duration_until_reset.unwrap_or_default();
+    // A client that comes earlier is refused.
+    let seconds = until_reset.seconds + i64::from(until_reset.nanos > 0);
+    let field = |key: &str, value: String| HeaderValue { key: key.to_owned(), value };
+    vec![
+        field("RateLimit-Limit", limit.requests_per_unit.to_string()),
+        field("RateLimit-Remaining", status.limit_remaining.to_string()),
+        field("RateLimit-Reset", seconds.to_string()),
+    ]
 }
 
 fn full(_: Denied) -> Status {

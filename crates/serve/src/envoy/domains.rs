@@ -2,11 +2,21 @@
 
 use std::collections::HashMap;
 
+use super::counts::{Counts, DomainCounts};
+
 use super::unit::Unit;
 
 /// The limits of all domains.
 #[derive(Debug, Default)]
-pub(super) struct Domains(HashMap<String, Level>);
+pub(super) struct Domains(HashMap<String, Domain>);
+
+/// The limits of a domain.
+#[derive(Debug)]
+struct Domain {
+    level: Level,
+    /// Its own once [`Domains::count_in`] was called.
+    counts: DomainCounts,
+}
 
 /// The descriptors of one level: what may come next.
 #[derive(Debug, Default)]
@@ -51,7 +61,19 @@ pub(super) struct Found<'d> {
 impl Domains {
     /// Adds a domain, and returns true if there is no other of its name.
     pub(super) fn add(&mut self, name: String, level: Level) -> bool {
-        self.0.insert(name, level).is_none()
+        self.0.insert(name, Domain { level, counts: DomainCounts::default() }).is_none()
+    }
+
+    /// Counts the requests of each domain in its series of `counts`.
+    pub(super) fn count_in(&mut self, counts: &Counts) {
+        for (name, domain) in &mut self.0 {
+            domain.counts = counts.of(name);
+        }
+    }
+
+    /// Returns the counts of a domain, if it is configured.
+    pub(super) fn counts(&self, domain: &str) -> Option<&DomainCounts> {
+        self.0.get(domain).map(|domain| &domain.counts)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -69,7 +91,7 @@ impl Domains {
         domain: &str,
         entries: impl IntoIterator<Item = (&'e str, &'e str)>,
     ) -> Option<Found<'d>> {
-        let mut level = self.0.get(domain)?;
+        let mut level = &self.0.get(domain)?.level;
         let mut shared = None;
         for (key, value) in entries {
             let values = level.keys.get(key)?;

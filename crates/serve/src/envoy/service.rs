@@ -13,11 +13,13 @@ use tonic::{Request, Response, Status, async_trait};
 use super::answer::answer;
 use super::config::{self, EnvoyError};
 use super::counters::Counters;
+use super::counts::Counts;
 use super::domains::Domains;
 use super::protocol::envoy::service::ratelimit::v3::rate_limit_service_server::{
     RateLimitService, RateLimitServiceServer,
 };
 use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use crate::metrics::Metrics;
 
 /// The limits of domains, for Envoy. A clone is the same limits.
 ///
@@ -32,12 +34,14 @@ use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimit
 /// | no space for a new descriptor | evicted by Redis, if set up so | refused by `UNAVAILABLE` |
 pub struct EnvoyLimits<C: SharedClock = UnixClock> {
     shared: Arc<Shared<C>>,
+    with_fields: bool,
 }
 
 struct Shared<C: SharedClock> {
     path: PathBuf,
     domains: ArcSwap<Domains>,
     counters: Counters<C>,
+    counts: Counts,
 }
 
 impl EnvoyLimits {
@@ -68,10 +72,12 @@ impl<C: SharedClock> EnvoyLimits<C> {
         clock: C,
     ) -> Result<EnvoyLimits<C>, EnvoyError> {
         let path = path.into();
-        let domains = config::read(&path)?;
+        let mut domains = config::read(&path)?;
+        let counts = Counts::default();
+        domains.count_in(&counts);
         let counters = Counters::new(max_keys, clock).map_err(EnvoyError::Room)?;
-        let shared = Shared { path, domains: ArcSwap::from_pointee(domains), counters };
-        Ok(EnvoyLimits { shared: Arc::new(shared) })
+        let shared = Shared { path, domains: ArcSwap::from_pointee(domains), counters, counts };
+        Ok(EnvoyLimits { shared: Arc::new(shared), with_fields: false })
     }
 
     /// Reads the files again. What was counted stays. If a file has a mistake, all limits stay as they were.
@@ -80,7 +86,8 @@ impl<C: SharedClock> EnvoyLimits<C> {
     ///
     /// [`EnvoyError`], with all mistakes of all files.
     pub fn reload(&self) -> Result<(), EnvoyError> {
-        let domains = config::read(&self.shared.path)?;
+        let mut domains = config::read(&self.shared.path)?;
+        domains.count_in(&self.shared.counts);
         self.shared.domains.store(Arc::new(domains));
         Ok(())
     }
@@ -97,11 +104,29 @@ impl<C: SharedClock> EnvoyLimits<C> {
         self.shared.domains.load().len()
     }
 
-    /// Adds the service to routes, so that they answer Envoy over HTTP/2.
-    pub fn add_to(&self, routes: Router) -> Router {
+    /// Tells Envoy fields for the client's response: `RateLimit-Limit`, `RateLimit-Remaining` and
+    /// `RateLimit-Reset`, of the limit that the request is over, or else of the one that has least left. By
+    /// default it tells none.
+    #[must_use]
+    pub fn with_response_fields(self) -> EnvoyLimits<C> {
+        EnvoyLimits { with_fields: true, ..self }
+    }
+
+    /// Puts the numbers of requests, by domain and answer, on the page of `metrics`. To be called once.
+    pub fn counted(&self, metrics: &Metrics) {
+        metrics.register(|page| self.shared.counts.register(page));
+    }
+
+    /// Adds the service to routes, so that they answer Envoy over HTTP/2, and `grpc.health.v1`, the health of
+    /// services of gRPC.
+    pub async fn add_to(&self, routes: Router) -> Router {
         let service = RateLimitServiceServer::new(self.clone());
+        let (reporter, health) = tonic_health::server::health_reporter();
+        reporter.set_serving::<RateLimitServiceServer<EnvoyLimits<C>>>().await;
         routes
             .route_service("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", service)
+            .route_service("/grpc.health.v1.Health/Check", health.clone())
+            .route_service("/grpc.health.v1.Health/Watch", health)
     }
 }
 
@@ -112,13 +137,18 @@ impl<C: SharedClock> RateLimitService for EnvoyLimits<C> {
         request: Request<RateLimitRequest>,
     ) -> Result<Response<RateLimitResponse>, Status> {
         let Shared { domains, counters, .. } = &*self.shared;
-        answer(&domains.load(), counters, request.get_ref()).map(Response::new)
+        let (domains, request) = (domains.load(), request.get_ref());
+        let answer = answer(&domains, counters, request, self.with_fields)?;
+        if let Some(counts) = domains.counts(&request.domain) {
+            counts.count(answer.overall_code);
+        }
+        Ok(Response::new(answer))
     }
 }
 
 impl<C: SharedClock> Clone for EnvoyLimits<C> {
     fn clone(&self) -> Self {
-        EnvoyLimits { shared: Arc::clone(&self.shared) }
+        EnvoyLimits { shared: Arc::clone(&self.shared), with_fields: self.with_fields }
     }
 }
 

@@ -12,6 +12,7 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::{
     RateLimitRequest, RateLimitResponse,
 };
+use sluicegate_serve::metrics::Metrics;
 use sluicegate_serve::{Bounds, Limiters, Server, Service, api};
 use tokio::sync::oneshot;
 use tonic::Status;
@@ -21,6 +22,8 @@ pub(crate) struct Served {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) limits: EnvoyLimits<Arc<ManualClock>>,
     pub(crate) client: RateLimitServiceClient<Channel>,
+    pub(crate) metrics: Metrics,
+    pub(crate) channel: Channel,
     _end: oneshot::Sender<()>,
 }
 
@@ -31,7 +34,10 @@ impl Served {
         let limits = EnvoyLimits::with_clock(path, max_keys, Arc::clone(&clock)).unwrap();
         let none = "limiters.a = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }";
         let registry = Registry::new(Policies::from_toml("none.toml", none).unwrap()).unwrap();
-        let routes = limits.add_to(api::routes(Service::new(Limiters::new(registry))));
+        let service = Service::new(Limiters::new(registry));
+        let metrics = service.metrics().clone();
+        limits.counted(&metrics);
+        let routes = limits.clone().with_response_fields().add_to(api::routes(service)).await;
         let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await.unwrap();
         let address = format!("http://{}", server.address().unwrap());
         let (end, ended) = oneshot::channel::<()>();
@@ -39,8 +45,8 @@ impl Served {
             let _ = ended.await;
         }));
         let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
-        let client = RateLimitServiceClient::new(channel);
-        Served { clock, limits, client, _end: end }
+        let client = RateLimitServiceClient::new(channel.clone());
+        Served { clock, limits, client, metrics, channel, _end: end }
     }
 
     pub(crate) async fn ask(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_client_that_sends_no_body_is_answered_408_and_blocks_nobody() {
-    let bounds = Bounds { request: Duration::from_millis(300), ..Bounds::default() };
+    let bounds = Bounds { body: Duration::from_millis(300), ..Bounds::default() };
     let service = Running::start(service_of(POLICY), bounds).await;
     let mut slow = TcpStream::connect(service.address).await.unwrap();
     slow.write_all(HEAD).await.unwrap();
@@ -101,5 +101,51 @@ async fn http_2_is_spoken_too() {
         granted += u32::from(ask.await.unwrap());
     }
     assert_eq!(granted, 5);
+    service.end().await;
+}
+
+/// The beginning of HTTP/2, with the settings of a client, which are none.
+const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+#[tokio::test]
+async fn a_connection_of_http_2_that_is_idle_ends() {
+    let idle = Duration::from_millis(100);
+    let service = Running::start(service_of(POLICY), Bounds { idle, ..Bounds::default() }).await;
+    // A client that goes on as it is told to, and one that never answers.
+    let obeys = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    assert_eq!(obeys.get(service.url("/healthz")).send().await.unwrap().status(), 200);
+    let mut silent = TcpStream::connect(service.address).await.unwrap();
+    silent.write_all(HTTP_2).await.unwrap();
+    let mut frames = Vec::new();
+    let closed = tokio::time::timeout(PATIENCE, silent.read_to_end(&mut frames)).await;
+    assert!(closed.is_ok());
+    // GOAWAY, of stream 0.
+    assert!(frames.windows(6).any(|bytes| bytes == [7, 0, 0, 0, 0, 0]), "{frames:?}");
+    let page = async || service.get("/metrics").await.text().await.unwrap();
+    let only_own = "\nsluicegate_serve_open_connections 1\n";
+    let ends = async {
+        while !page().await.contains(only_own) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, ends).await.is_ok(), "{}", page().await);
+    // The client connects again.
+    assert_eq!(obeys.get(service.url("/healthz")).send().await.unwrap().status(), 200);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_connection_of_http_2_whose_request_waits_is_not_idle() {
+    let policy = r#"
+        limiters.a = { policy = "token_bucket", key = "all", limit = 1, rate = { amount = 1, interval = "500 ms" }, wait = "1 minute" }
+    "#;
+    let idle = Duration::from_millis(50);
+    let service = Running::start(service_of(policy), Bounds { idle, ..Bounds::default() }).await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    for _ in 0..2 {
+        let ask = json!({ "limiter": "a", "wait": 60 });
+        let answer = client.post(service.url("/v1/check")).json(&ask).send().await.unwrap();
+        assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["decision"], "granted");
+    }
     service.end().await;
 }

@@ -13,6 +13,7 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
     let names: Vec<&str> = paths.keys().map(String::as_str).collect();
     let known = [
         "/healthz",
+        "/metrics",
         "/readyz",
         "/v1/auth",
         "/v1/check",

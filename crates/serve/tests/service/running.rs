@@ -50,7 +50,7 @@ pub(crate) struct Running {
 
 pub(crate) fn service_of(policy: &str) -> Service {
     let policies = Policies::from_toml("limits.toml", policy).unwrap();
-    Service::new(Limiters::new(Registry::new(policies).unwrap()))
+    Service::new(Limiters::new(Registry::new(policies).unwrap().counted()))
 }
 
 impl Running {
@@ -60,6 +60,7 @@ impl Running {
 
     pub(crate) async fn start(service: Service, bounds: Bounds) -> Running {
         let server = Server::bind(([127, 0, 0, 1], 0).into(), bounds).await.unwrap();
+        let server = server.counted(service.metrics());
         let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         let done = tokio::spawn(server.run(api::routes(service), async {

@@ -1,0 +1,41 @@
+//! Requests by domain and answer, for the page of Prometheus.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry as Page;
+
+use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
+
+/// The counts of all domains that are configured, or were. A clone is the same counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts(Family<[(&'static str, String); 2], Counter>);
+
+/// The counts of a domain.
+#[derive(Debug, Default)]
+pub(super) struct DomainCounts {
+    within: Counter,
+    over: Counter,
+}
+
+impl Counts {
+    pub(super) fn register(&self, page: &mut Page) {
+        let help = "Requests of Envoy for domains that are configured, by their answer";
+        page.register("sluicegate_envoy_requests", help, self.0.clone());
+    }
+
+    /// Returns the counts of a domain, which are those that it had before.
+    pub(super) fn of(&self, domain: &str) -> DomainCounts {
+        let count = |code: &str| {
+            self.0.get_or_create_owned(&[("domain", domain.to_owned()), ("code", code.to_owned())])
+        };
+        DomainCounts { within: count("ok"), over: count("over_limit") }
+    }
+}
+
+impl DomainCounts {
+    /// Counts a request with this answer.
+    pub(super) fn count(&self, overall_code: i32) {
+        let is_over = overall_code == Code::OverLimit as i32;
+        if is_over { &self.over } else { &self.within }.inc();
+    }
+}
