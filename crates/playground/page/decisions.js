@@ -6,6 +6,8 @@ import { clock, OUTCOMES, span } from './words.js';
 /** Requests that are listed. */
 const MOST = 40;
 
+const STATUSES = { 200: 'OK', 429: 'Too Many Requests', 503: 'Service Unavailable' };
+
 export class Decisions {
   #requests = new Map();
   #sides = 0;
@@ -13,7 +15,7 @@ export class Decisions {
   clear(sides) {
     this.#requests.clear();
     this.#sides = sides;
-    const heads = ['request', 'time', 'key', 'weight', ...Array.from({ length: sides }, (_, side) => 'AB'[side])];
+    const heads = ['no.', 'time', 'key', 'weight', ...Array.from({ length: sides }, (_, side) => 'AB'[side])];
     byId('decisions').tHead.replaceChildren(make('tr', {}, ...heads.map(text => make('th', { scope: 'col' }, text))));
     this.draw();
   }
@@ -48,7 +50,7 @@ export class Decisions {
 
 function outcome(decision) {
   if (!decision) return make('td', {}, '');
-  return make('td', { class: `outcome ${decision.outcome}` }, make('span', {}, OUTCOMES[decision.outcome]), ' ', make('small', {}, detail(decision)));
+  return make('td', { class: `outcome ${decision.outcome}` }, make('span', {}, OUTCOMES[decision.outcome]), ' ', make('small', { title: decision.reason }, detail(decision)));
 }
 
 function detail({ outcome, remaining, retry_after: retry, waited, reason }) {
@@ -63,7 +65,7 @@ export function drawResponses(sides) {
   byId('responses').replaceChildren(...sides.map(({ name, fields }) => make('div', { class: 'response' },
     make('h3', {}, make('span', { class: 'letter' }, name)),
     fields
-      ? make('pre', {}, make('b', { class: fields.status < 400 ? 'granted' : 'refused' }, `${fields.status} ${fields.status < 400 ? 'OK' : 'Too Many Requests'}`),
+      ? make('pre', {}, make('b', { class: fields.status < 400 ? 'granted' : 'refused' }, `${fields.status} ${STATUSES[fields.status] ?? ''}`),
         ...fields.headers.flatMap(([field, value]) => ['\n', make('span', {}, `${field}:`), ` ${value}`]))
       : make('p', { class: 'empty' }, 'No request yet.'))));
 }

@@ -15,6 +15,7 @@ export class SideForm {
   #catalogue;
   #changed;
   #side;
+  #perKey;
   #fields = new Map();
 
   constructor({ index, catalogue, side, changed }) {
@@ -27,6 +28,12 @@ export class SideForm {
       'aria-label': `Algorithm of limiter ${'AB'[index]}`,
       onchange: () => this.#choose(this.algorithm.value),
     }, ...catalogue.map(({ id, name }) => make('option', { value: id }, name)));
+    this.#perKey = make('input', {
+      id: `side-${index}-per_key`,
+      type: 'checkbox',
+      onchange: () => this.#edit({ per_key: this.#perKey.checked }),
+    });
+    this.perKey = make('label', { class: 'check', title: 'Each key has a limiter of its own, instead of one for all keys.' }, this.#perKey, 'per key');
     this.summary = make('p', { class: 'summary' });
     this.parameters = make('form', { class: 'parameters', novalidate: true, onsubmit: event => event.preventDefault() });
     this.#build();
@@ -68,11 +75,8 @@ export class SideForm {
     const { parameters, waits } = this.definition;
     this.#fields.clear();
     const fields = parameters.map(parameter => this.#field(parameter));
-    if (waits) fields.push(this.#field({ id: 'wait', label: 'Wait up to', unit: 'seconds', kind: 'duration', minimum: 0, help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.' }));
-    const perKey = make('input', { type: 'checkbox', title: 'Each key has a limiter of its own, instead of one for all keys.', id: `side-${this.#index}-per_key`, onchange: () => this.#edit({ per_key: perKey.checked }) });
-    this.#fields.set('per_key', { input: perKey, error: make('p', { class: 'error', hidden: true }) });
-    const check = make('label', { class: 'check' }, perKey, ' per key');
-    this.parameters.replaceChildren(...fields, make('div', { class: 'field switch' }, check, this.#fields.get('per_key').error));
+    if (waits) fields.push(this.#field({ id: 'wait', label: 'Wait', unit: 'seconds', kind: 'duration', minimum: 0, help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.' }));
+    this.parameters.replaceChildren(...fields);
     this.#fill();
   }
 
@@ -87,13 +91,13 @@ export class SideForm {
       step: kind === 'integer' ? 1 : 'any',
       placeholder: id === 'wait' ? 'no' : undefined,
       title: help,
-      'aria-describedby': `${of}-error`,
+      'aria-describedby': `${of}-error ${of}-help`,
       oninput: () => this.#typed(id, input, { minimum, maximum }),
     });
     const error = make('p', { id: `${of}-error`, class: 'error', hidden: true });
     this.#fields.set(id, { input, error });
     const short = UNITS[unit] ?? '';
-    return make('div', { class: 'field' }, make('label', { for: of }, short ? `${label}, ${short}` : label), input, error);
+    return make('div', { class: 'field' }, make('label', { for: of }, short ? `${label}, ${short}` : label), input, error, make('span', { id: `${of}-help`, hidden: true }, help));
   }
 
   #typed(id, input, { minimum, maximum }) {
@@ -121,10 +125,8 @@ export class SideForm {
     const { summary } = this.definition;
     this.algorithm.value = this.#side.algorithm;
     this.summary.textContent = summary;
-    for (const [id, { input }] of this.#fields) {
-      if (id === 'per_key') input.checked = this.#side.per_key;
-      else input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
-    }
+    this.#perKey.checked = this.#side.per_key;
+    for (const [id, { input }] of this.#fields) input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
     this.complain([]);
   }
 

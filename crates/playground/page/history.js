@@ -4,13 +4,16 @@
 const MOST_MARKS = 20_000;
 const MOST_SAMPLES = 2_000;
 
+/** The precision of instants, in seconds: a grant that is a whole window older counts no more. */
+const MICROSECOND = 1e-6;
+
 const GRANTED = new Set(['granted', 'granted_late']);
 
 export class History {
   /** Decisions with an end: granted, refused, granted late, gave up. */
   marks = [];
-  /** Levels of buckets by key, as `{at, level}`. */
-  levels = new Map();
+  /** States of buckets by key, as `{at, state}`. */
+  samples = new Map();
   /** Windows that have ended, by their start; they are drawn until they are out of sight. */
   windows = new Map();
   /** Requests that were held, by key and start. */
@@ -19,13 +22,16 @@ export class History {
   keys = new Map();
   /** Granted and refused of this run, as remembered for the summary. */
   counts = { granted: 0, refused: 0 };
+  #busiest = null;
 
   /** Takes over the frame of a side. */
   add(at, { decisions, states }) {
     for (const decision of decisions) {
       if (decision.outcome === 'waiting') continue;
       const granted = GRANTED.has(decision.outcome);
-      this.marks.push({ ...decision, granted });
+      const mark = { ...decision, granted };
+      this.marks.push(mark);
+      this.#busiest?.add(mark);
       this.counts[granted ? 'granted' : 'refused'] += 1;
       const key = this.keys.get(decision.key) ?? { asked: 0, granted: 0 };
       key.asked += 1;
@@ -34,7 +40,7 @@ export class History {
     }
     if (this.marks.length > MOST_MARKS) this.marks.splice(0, this.marks.length - MOST_MARKS);
     for (const { key, state } of states) {
-      if ('level' in state || state.kind === 'queue') this.#sample(key, at, state.level ?? state.queued);
+      if ('level' in state || state.kind === 'queue') this.#sample(key, at, state);
       for (const window of state.windows ?? []) this.windows.set(`${key}:${window.window}:${window.from.toFixed(6)}`, { key, ...window });
       for (const request of state.in_use ?? []) this.held.set(`${key}:${request.since}:${request.until}:${request.key}`, request);
     }
@@ -42,11 +48,20 @@ export class History {
     forgetOld(this.held, 200);
   }
 
-  #sample(key, at, level) {
-    const samples = this.levels.get(key) ?? [];
-    samples.push({ at, level });
+  #sample(key, at, state) {
+    const samples = this.samples.get(key) ?? [];
+    samples.push({ at, state });
     if (samples.length > MOST_SAMPLES) samples.splice(0, samples.length - MOST_SAMPLES);
-    this.levels.set(key, samples);
+    this.samples.set(key, samples);
+  }
+
+  /** Returns the span of `window` seconds in which the most was granted, or nothing before the first grant. */
+  busiest(window, areKeysOne) {
+    if (this.#busiest?.window !== window || this.#busiest.areKeysOne !== areKeysOne) {
+      this.#busiest = new Busiest(window, areKeysOne);
+      for (const mark of this.marks) this.#busiest.add(mark);
+    }
+    return this.#busiest.span;
   }
 
   /** Returns the decisions since an instant. */
@@ -55,24 +70,31 @@ export class History {
   }
 }
 
-/**
- * Returns the span of `window` seconds in which the most permits were granted to one key, or nothing if there was no grant.
- * `one` says that all keys share the limit.
- */
-export function busiestSpan(marks, window, one) {
-  const grants = new Map();
-  let busiest = null;
-  for (const { at, key, cost, granted } of marks) {
-    if (!granted) continue;
-    const of = one ? null : key;
-    const recent = grants.get(of) ?? { queue: [], first: 0, sum: 0 };
-    recent.queue.push({ at, cost });
-    recent.sum += cost;
-    while (recent.queue[recent.first].at <= at - window) recent.sum -= recent.queue[recent.first++].cost;
-    grants.set(of, recent);
-    if (!busiest || recent.sum > busiest.sum) busiest = { from: recent.queue[recent.first].at, to: at, sum: recent.sum };
+/** The span of `window` seconds in which the most was granted: to all keys together, or to the one that got most. */
+class Busiest {
+  /** Nothing before the first grant. */
+  span = null;
+  #recent = new Map();
+
+  constructor(window, areKeysOne) {
+    this.window = window;
+    this.areKeysOne = areKeysOne;
   }
-  return busiest;
+
+  add({ at, key, cost, granted }) {
+    if (!granted) return;
+    const of = this.areKeysOne ? null : key;
+    const recent = this.#recent.get(of) ?? { grants: [], first: 0, sum: 0 };
+    this.#recent.set(of, recent);
+    recent.grants.push({ at, cost });
+    recent.sum += cost;
+    while (recent.grants[recent.first].at <= at - this.window + MICROSECOND) recent.sum -= recent.grants[recent.first++].cost;
+    if (recent.first > 1000) {
+      recent.grants.splice(0, recent.first);
+      recent.first = 0;
+    }
+    if (!this.span || recent.sum > this.span.sum) this.span = { from: recent.grants[recent.first].at, to: at, sum: recent.sum };
+  }
 }
 
 /** Returns the index of the first entry at or after an instant. */

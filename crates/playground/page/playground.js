@@ -8,7 +8,7 @@ import { fromFragment, scenarioOf, toFragment } from './link.js';
 import { Requests } from './requests.js';
 import { Scenarios } from './scenarios.js';
 import { Session } from './session.js';
-import { companionOf, sideOf } from './setup.js';
+import { companionOf, completed, sideOf } from './setup.js';
 import { addButton, Side } from './side.js';
 import { Summary } from './summary.js';
 import { Time } from './time.js';
@@ -47,7 +47,7 @@ export class Playground {
     this.#session.addEventListener('frame', ({ detail }) => this.#hear(detail));
     this.#session.addEventListener('connection', ({ detail }) => this.#showConnection(detail));
     this.#session.addEventListener('renewed', () => this.#renewed());
-    addEventListener('hashchange', () => this.#open(location.hash, setup => this.#session.change(setup)));
+    addEventListener('hashchange', () => this.#open(location.hash, () => this.#session.restart(this.setup, this.requests.streams)));
   }
 
   /** The set-up as it is shown. */
@@ -57,14 +57,14 @@ export class Playground {
 
   /** Shows the set-up of the address, or else plays the first scenario. */
   start() {
-    return this.#open(location.hash, async () => this.#session.start(() => ({ setup: this.setup, streams: this.requests.streams })));
+    return this.#open(location.hash, () => this.#session.start(() => ({ setup: this.setup, streams: this.requests.streams })));
   }
 
   /** Plays a scenario from its beginning. */
   async play(scenario) {
     this.#show(scenario.setup, scenario);
-    await this.#try(this.#session.play(scenario.id));
     history.replaceState(null, '', `#scenario=${scenario.id}`);
+    await this.#try(this.#session.play(scenario.id));
   }
 
   async reset() {
@@ -100,19 +100,19 @@ export class Playground {
     if (linked) {
       this.#show(linked.setup, null);
       this.requests.show(linked.streams);
-      await this.#try(begin(this.setup));
+      await this.#try(begin());
       return;
     }
     const scenario = this.scenarios.named(scenarioOf(fragment) ?? FIRST) ?? this.scenarios.at(0);
     this.#show(scenario.setup, scenario);
-    await this.#try(begin(this.setup));
+    await this.#try(begin());
     await this.play(scenario);
   }
 
   /** Shows a set-up, and the caption of its scenario. */
   #show(setup, scenario) {
     const named = id => this.#catalogue.find(algorithm => algorithm.id === id);
-    const sides = setup.sides.map(side => sideOf(named(side.algorithm), side));
+    const sides = setup.sides.map(side => completed(side, named(side.algorithm)));
     this.#seed = setup.seed ?? 1;
     this.time.show(setup.speed ?? 1);
     this.#layOut(sides);

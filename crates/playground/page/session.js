@@ -38,7 +38,15 @@ export class Session extends EventTarget {
 
   /** Changes the terms in place. Rejects with `Refused` if a value is out of its range. */
   change(setup) {
-    return this.#call('PUT', '', setup);
+    // Without a session, the set-up of the page was refused; this one may be better.
+    return this.#id === null ? this.#connect(false) : this.#call('PUT', '', setup);
+  }
+
+  /** Begins anew with another set-up. */
+  async restart(setup, streams) {
+    await this.change(setup);
+    await this.streams(streams);
+    await this.reset();
   }
 
   send(request) {

@@ -1,5 +1,11 @@
 // Set-ups: what the sides are, made from the catalogue of algorithms.
 
+/** Returns a side with defaults for what it does not say. */
+export function completed(side, algorithm) {
+  const { parameters, per_key } = sideOf(algorithm);
+  return { ...side, parameters: { ...parameters, ...side.parameters }, per_key: side.per_key ?? per_key };
+}
+
 /** Returns a side with an algorithm's defaults. It keeps parameters of the same name from another side. */
 export function sideOf(algorithm, other) {
   const value = ({ id, default: usual, minimum, maximum }) => {

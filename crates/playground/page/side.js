@@ -34,7 +34,7 @@ export class Side {
       granted: total('granted', 'granted'),
       refused: total('refused', 'refused'),
       waiting: total('waiting', 'waiting'),
-      keys: make('li', { class: 'keys' }),
+      keys: make('li', { class: 'keys', title: 'Share of the requests of each key that was granted' }),
       table: make('tbody'),
     };
     const remove = make('button', { type: 'button', class: 'quiet', 'aria-label': `Remove limiter ${this.name}`, title: 'Remove', onclick: removed }, '×');
@@ -42,7 +42,7 @@ export class Side {
       make('table', {}, make('caption', { class: 'hidden' }, `State of limiter ${this.name}`), this.#nodes.table));
     const { granted, refused, waiting, keys } = this.#nodes;
     this.node = make('article', { class: 'side', 'aria-label': `Limiter ${this.name}` },
-      make('div', { class: 'side-head' }, make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name), this.form.algorithm, remove),
+      make('div', { class: 'side-head' }, make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name), this.form.algorithm, this.form.perKey, remove),
       this.form.summary, this.form.parameters, drawing,
       make('div', { class: 'side-foot' }, make('ul', { class: 'totals', 'aria-label': `Totals of limiter ${this.name}` }, granted, refused, waiting, keys), numbers));
     this.#scene = new Scene(drawing);
@@ -92,8 +92,8 @@ export class Side {
     for (const kind of ['granted', 'refused', 'waiting']) write(this.#nodes[kind].firstChild, number(this.totals[kind]));
     this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
     const keys = [...this.history.keys].slice(0, 3);
-    const shares = keys.map(([key, { asked, granted }]) => `${key}: ${Math.round((granted / asked) * 100)} %`);
-    write(this.#nodes.keys, keys.length > 1 ? `granted of ${shares.join(', ')}` : '');
+    const shares = keys.map(([key, { asked, granted }]) => `${key} ${Math.round((granted / asked) * 100)} %`);
+    write(this.#nodes.keys, keys.length > 1 ? shares.join(' · ') : '');
   }
 }
 

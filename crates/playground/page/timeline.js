@@ -3,7 +3,6 @@
 import { byId, write } from './dom.js';
 import { naturalSpan } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
-import { busiestSpan } from './history.js';
 import { clock, count, level, span } from './words.js';
 
 /** The height of a side's lane, and of the axis below. */
@@ -107,7 +106,7 @@ function drawEdges(scene, side, x, from, top, bottom) {
 function drawBusiest(scene, side, { x, from, top }) {
   const limited = limitOf(side.states);
   if (!limited) return;
-  const busiest = busiestSpan(side.history.marks, limited.window, side.states[0].key === null);
+  const busiest = side.history.busiest(limited.window, side.states[0].key === null);
   if (!busiest) return;
   const isOver = busiest.sum > limited.limit;
   const text = `most granted within ${span(limited.window)}: ${level(busiest.sum)}, limit ${level(limited.limit)}`;

@@ -19,6 +19,11 @@ export function span(seconds) {
   return `${Number(value.toPrecision(3)).toLocaleString('en')} ${unit}`;
 }
 
+/** Returns how long something takes from now on: a number that changes all the time, so with few digits. */
+export function soon(seconds) {
+  return seconds < 60 ? `${Math.max(0, seconds).toFixed(seconds < 10 ? 1 : 0)} s` : span(Math.ceil(seconds / 60) * 60);
+}
+
 /** Returns an instant of the simulation: minutes and seconds, and hours if there are any. */
 export function clock(seconds, digits = 1) {
   const tenths = Math.max(0, Math.floor(seconds * 10 ** digits + 1e-6) / 10 ** digits);

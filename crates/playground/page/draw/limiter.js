@@ -11,6 +11,9 @@ import { count, level } from '../words.js';
 /** The most keys that are drawn. */
 export const MOST_KEYS = 3;
 
+/** The longest key that is written as it is, in characters. */
+const LONGEST_KEY = 8;
+
 /** The height of a drawing, in pixels. */
 export const HEIGHT = 180;
 
@@ -23,25 +26,26 @@ const DRAW = { bucket: drawBucket, interval_bucket: drawBucket, queue: drawQueue
 export function drawLimiter(scene, { width, side, now, seconds, waits }) {
   scene.draw(width, HEIGHT, scene => {
     const states = side.states.slice(0, MOST_KEYS);
+    const gutter = 22 + 7 * Math.max(...states.map(({ key }) => shortened(key ?? '').length), 0);
     const height = HEIGHT / Math.max(1, states.length);
     states.forEach(({ key, state }, index) => {
       const top = index * height;
       const hasLine = waits || state.line.length > 0;
       const bottom = top + height - (hasLine ? LINE : 0);
-      const name = key === null ? 0 : 26;
+      const name = key === null ? 0 : gutter;
       const axis = new Axis(name, width - GAUGE, now, seconds);
       const marks = side.history.since(axis.from).filter(mark => key === null || mark.key === key);
       const ofKey = entry => key === null || entry.key === key;
       if (key !== null) {
-        scene.rect('badge', 0, top + 4, 18, 18, 5);
-        scene.text('badge-text', 9, top + 17, key.slice(0, 2), 'middle');
+        scene.rect('badge', 0, top + 18, gutter - 8, 20, 6);
+        scene.text('badge-text', (gutter - 8) / 2, top + 32, shortened(key), 'middle');
       }
       DRAW[state.kind]?.(scene, {
         state,
         at: side.at,
         axis,
         marks,
-        samples: side.history.levels.get(key) ?? [],
+        samples: side.history.samples.get(key) ?? [],
         past: [...side.history.windows.values()].filter(ofKey),
         held: [...side.history.held.values()].filter(ofKey),
         box: { top: top + 2, bottom: bottom - REQUESTS, right: width },
@@ -50,6 +54,11 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
     });
     if (side.states.length > MOST_KEYS) scene.text('note', width - 2, 10, `and ${count(side.states.length - MOST_KEYS, 'more key')}`, 'end');
   });
+}
+
+/** Returns a key as it fits beside a drawing. */
+function shortened(key) {
+  return key.length > LONGEST_KEY ? `${key.slice(0, LONGEST_KEY - 1)}…` : key;
 }
 
 /** Returns the seconds that a drawing of these states should show, or nothing if any will do. */
@@ -77,7 +86,7 @@ function stands(state, at, now) {
     case 'queue':
       return `${level(state.queued)} of ${level(state.size)} places of the queue taken`;
     case 'windows': {
-      const { used: counted, limit } = used(state.windows);
+      const { used: counted, limit } = used(state.windows, now - at);
       return `${level(counted)} of ${count(limit, 'permit')} used`;
     }
     case 'log':

@@ -3,6 +3,13 @@
 import { drawGauge, drawNow, drawRequests } from './axis.js';
 import { clock, level, span } from '../words.js';
 
+/** The width of an entry, and the height of a permit at most, in pixels. */
+const WIDTH = 6;
+const TALLEST = 24;
+
+/** The most entries that are drawn, of the newest. */
+const MOST_ENTRIES = 400;
+
 /** Entries that still count at an instant. */
 export function counted({ entries, window }, now) {
   return entries.filter(({ at }) => at > now - window);
@@ -17,15 +24,15 @@ export function drawLog(scene, { state, marks, axis, box }) {
   const start = axis.within(axis.now - state.window);
   scene.rect('sliding', start, top, axis.nowX - start, bottom - top);
   const live = counted(state, axis.now);
-  const costliest = Math.max(1, ...live.map(({ cost }) => cost));
-  // Entries of one instant stand on each other.
-  const stacked = new Map();
-  for (const { at, cost } of [...live].slice(-400)) {
-    const x = Math.round(axis.x(at) / 3) * 3;
-    const height = Math.max(3, Math.min(16, (bottom - top) / state.limit) * (costliest > 1 ? cost : 1));
-    const below = stacked.get(x) ?? 0;
-    stacked.set(x, below + height);
-    if (below + height <= bottom - top + 1) scene.rect('entry', axis.x(at) - 3, bottom - below - height, 6, height - 1.5, 1.5);
+  // Entries that are too near to stand beside each other stand on each other.
+  const near = (WIDTH * axis.seconds) / (axis.right - axis.left);
+  const unit = Math.min(TALLEST, (bottom - top) / state.limit);
+  const stacks = new Map();
+  for (const { at, cost } of live.slice(-MOST_ENTRIES)) {
+    const place = Math.floor(at / near);
+    const below = stacks.get(place) ?? 0;
+    stacks.set(place, below + cost);
+    scene.rect('entry', axis.x(at), bottom - (below + cost) * unit, WIDTH - 1, Math.max(2, cost * unit - 1.5), 1.5);
   }
   scene.path('frame', `M${start} ${bottom}V${top - 4}H${axis.nowX}V${bottom}`);
   scene.text('note', axis.left, box.top + 9, `limit ${level(state.limit)} in any ${span(state.window)}`);

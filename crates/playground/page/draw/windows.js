@@ -3,14 +3,22 @@
 import { drawGauge, drawNow, drawRequests } from './axis.js';
 import { clock, level, span } from '../words.js';
 
-/** Permits that count now against the limit: for several windows, those of the one that has least left. */
-export function used(windows) {
+/**
+ * Permits that count against the limit, some seconds after the engine told of the windows. For several windows, those of
+ * the one that has least left.
+ */
+export function used(windows, passed) {
   if (areSeveral(windows)) {
     const tightest = windows.reduce((one, two) => (two.limit - two.count < one.limit - one.count ? two : one));
     return { used: tightest.count, limit: tightest.limit };
   }
-  const sum = windows.reduce((sum, { count, weight = 1 }) => sum + count * weight, 0);
+  const sum = windows.reduce((sum, window) => sum + window.count * weightAfter(window, passed), 0);
   return { used: sum, limit: windows[0]?.limit ?? 0 };
+}
+
+/** Returns the share of a window that counts, some seconds after the engine told it. */
+function weightAfter({ from, to, weight }, passed) {
+  return weight === undefined || weight === 1 ? 1 : Math.max(0, weight - passed / (to - from));
 }
 
 /** Whether windows have limits of their own, and are not parts of one. */
@@ -18,13 +26,13 @@ function areSeveral(windows) {
   return new Set(windows.map(({ window }) => window)).size > 1;
 }
 
-export function drawWindows(scene, { state, past, marks, axis, box }) {
-  if (areSeveral(state.windows)) drawSeveral(scene, axis, box, state.windows);
-  else drawBoxes(scene, axis, box, state.windows, past);
+export function drawWindows(scene, { state, at, past, marks, axis, box }) {
+  if (areSeveral(state.windows)) drawSeveral(scene, axis, box, state.windows, axis.now - at);
+  else drawBoxes(scene, axis, box, state.windows, past, axis.now - at);
   drawNow(scene, axis, box.top, box.bottom);
   scene.line('base', axis.left, box.bottom, axis.right, box.bottom);
   drawRequests(scene, axis, marks, box.bottom);
-  const { used: counted, limit } = used(state.windows);
+  const { used: counted, limit } = used(state.windows, axis.now - at);
   drawGauge(scene, { ...box, level: counted, most: limit, kind: counted >= limit ? 'used full' : 'used', value: level(counted), of: `of ${level(limit)} used` });
 }
 
@@ -37,7 +45,7 @@ export function windowRows(state) {
 }
 
 /** Draws parts of one limit: a fixed window, slots of a ring, or the two windows of a weighted counter. */
-function drawBoxes(scene, axis, box, windows, past) {
+function drawBoxes(scene, axis, box, windows, past, passed) {
   const { limit, window } = windows[0];
   const [top, bottom] = [box.top + 18, box.bottom];
   const y = count => bottom - (Math.min(count, limit) / limit) * (bottom - top);
@@ -45,7 +53,7 @@ function drawBoxes(scene, axis, box, windows, past) {
   for (const old of past) {
     if (old.to > axis.from && !isLive.has(old.from.toFixed(6))) drawBox(scene, axis, { ...old, top: y(old.count), bottom }, 'past');
   }
-  for (const live of windows) drawBox(scene, axis, { ...live, top: y(live.count), bottom }, 'live');
+  for (const live of windows) drawBox(scene, axis, { ...live, weight: weightAfter(live, passed), top: y(live.count), bottom }, 'live');
   scene.line('limit', axis.left, top, axis.right, top);
   const isOne = windows.length === 1;
   const from = isOne ? windows[0].from : Math.max(windows[0].from, axis.now - window);
@@ -68,13 +76,13 @@ function drawBox(scene, axis, { from, to, count, weight = 1, top, bottom }, stat
   if (count > 0 && right - left > 16) scene.text(`count ${state}`, (left + right) / 2, Math.min(bottom - 4, top + 14), level(count), 'middle');
 }
 
-/** Draws windows with a limit each, one below the other. */
-function drawSeveral(scene, axis, box, windows) {
+/** Draws sliding windows with a limit each, one below the other. They have slid since the last frame. */
+function drawSeveral(scene, axis, box, windows, passed) {
   const height = (box.bottom - box.top) / windows.length;
   windows.forEach(({ from, to, count, limit, window }, index) => {
     const top = box.top + index * height + 16;
     const bottom = box.top + (index + 1) * height - 4;
-    const [left, right] = [axis.within(from), axis.within(to)];
+    const [left, right] = [axis.within(from + passed), axis.within(to + passed)];
     const filled = Math.min(1, count / limit) * (bottom - top);
     scene.text('note', axis.left, top - 4, `${level(count)} of ${level(limit)} in ${span(window)}`);
     scene.rect('box past', left, top, right - left, bottom - top, 2);
