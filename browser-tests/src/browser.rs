@@ -1,5 +1,7 @@
 //! A browser without a window.
 
+mod visitor;
+
 use std::path::Path;
 use std::process::Stdio;
 
@@ -161,9 +163,18 @@ impl Browser {
     ///
     /// If the browser does not.
     pub async fn show(&self, path: &Path, view: View, scheme: Scheme) {
+        self.visit(Url::from_file_path(path).unwrap().as_str(), view, scheme).await;
+    }
+
+    /// Shows the page of an address, as [`show`](Browser::show) shows a file.
+    ///
+    /// # Panics
+    ///
+    /// If the browser does not.
+    pub async fn visit(&self, address: &str, view: View, scheme: Scheme) {
         self.view(view).await;
         self.prefer(scheme, "screen").await;
-        self.client.goto(Url::from_file_path(path).unwrap().as_str()).await.unwrap();
+        self.client.goto(address).await.unwrap();
     }
 
     /// Waits until the page is drawn, which a page without scripts cannot tell.
@@ -195,19 +206,23 @@ impl Browser {
         self.chromium("Emulation.setEmulatedMedia", media).await;
     }
 
+    /// Asks the page for less movement. A new preference of colours takes it back.
+    pub async fn prefer_calm(&self) {
+        let features = json!([{ "name": "prefers-reduced-motion", "value": "reduce" }]);
+        self.chromium("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// Allows the pages of an address to use the clipboard.
+    pub async fn allow_clipboard(&self, origin: &str) {
+        let permissions = json!(["clipboardReadWrite", "clipboardSanitizedWrite"]);
+        let grant = json!({ "origin": origin, "permissions": permissions });
+        self.chromium("Browser.grantPermissions", grant).await;
+    }
+
     /// Allows or forbids the page its own scripts.
     pub async fn allow_scripts(&self, are_allowed: bool) {
         self.chromium("Emulation.setScriptExecutionDisabled", json!({ "value": !are_allowed }))
             .await;
-    }
-
-    /// Presses the tabulator.
-    pub async fn press_tab(&self) {
-        for kind in ["keyDown", "keyUp"] {
-            let key =
-                json!({ "type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9 });
-            self.chromium("Input.dispatchKeyEvent", key).await;
-        }
     }
 
     /// Returns the value of an expression in the page.

@@ -1,16 +1,10 @@
 //! The page of `sluicegate replay --html` in a browser: three sizes and two schemes of colours, without
 //! scripts, by keyboard, and printed.
-//!
-//! Pictures of the tops of the pages are left in the folder that cargo has for tests
-//! (`target/tmp`), to be looked at.
-
-use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use sluicegate_browser_tests::{Browser, Pages, Scheme, View};
 
-const SCHEMES: [Scheme; 2] = [Scheme::Light, Scheme::Dark];
+use super::{SCHEMES, keep_picture};
 
 /// Elements that stand out of the page to the right, but for those that can be scrolled by themselves.
 const TOO_WIDE: &str = "[...document.querySelectorAll('body *')]
@@ -56,11 +50,6 @@ const TEXT: &str = "document.body.innerText";
 
 async fn none(browser: &Browser, found: &str, of: &str) {
     assert_eq!(browser.value(found).await, json!([]), "{of}");
-}
-
-async fn keep_picture(browser: &Browser, name: &str) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    fs::write(folder.join(name).with_extension("png"), browser.picture().await).unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,81 @@
+//! Every algorithm: its form, its drawing, and its numbers.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::Visit;
+
+/// Algorithms, each with the class of an element that its drawing has once there were requests.
+const DRAWN: &[(&str, &str)] = &[
+    ("token_bucket", ".curve.water"),
+    ("interval_bucket", ".curve.water"),
+    ("gcra", ".curve.water"),
+    ("leaky_bucket", ".curve"),
+    ("leaky_queue", ".curve.used"),
+    ("fixed_window", ".box.live"),
+    ("sliding_window", ".box.live"),
+    ("sliding_counter", ".box.live"),
+    ("sliding_log", ".entry"),
+    ("several_windows", ".box.live"),
+    ("concurrency", ".hold.live"),
+];
+
+#[tokio::test]
+async fn each_algorithm_is_chosen_drawn_and_told() {
+    let visit = Visit::to("#speed=1&a=concurrency").await;
+    let browser = &visit.browser;
+    let options =
+        browser.value("[...document.querySelector('.algorithm').options].map(o => o.value)").await;
+    let mut known: Vec<_> = DRAWN.iter().map(|(id, _)| *id).collect();
+    let mut offered: Vec<_> =
+        options.as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    known.sort_unstable();
+    offered.sort_unstable();
+    assert_eq!(offered, known);
+    browser.click(".numbers summary").await;
+    browser.fill("#count", "3").await;
+    for (id, drawn) in DRAWN {
+        browser.choose(".algorithm", id).await;
+        browser.until(&format!("location.hash.includes('a={id}&')")).await;
+        browser.click("#reset").await;
+        assert_eq!(visit.decided(0, 0).await, [0; 3], "{id}");
+        browser.click("#send-burst").await;
+        visit.decided(0, 3).await;
+        browser.until(&format!("document.querySelector('#side-0-drawing {drawn}')")).await;
+        // In words, as a table, and as a response.
+        browser.until("/\\d/.test(document.getElementById('side-0-drawing').ariaLabel)").await;
+        browser.until("document.querySelector('.numbers tbody tr td').textContent").await;
+        browser
+            .until("/^(200|429) /.test(document.querySelector('.response pre')?.textContent)")
+            .await;
+        browser.until("document.querySelectorAll('#decisions tbody tr').length == 3").await;
+    }
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn each_parameter_is_changed_while_requests_come() {
+    let visit = Visit::to("#speed=1&a=concurrency&stream=a,1,20,random").await;
+    let browser = &visit.browser;
+    for (id, _) in DRAWN {
+        browser.choose(".algorithm", id).await;
+        browser.until(&format!("location.hash.includes('a={id}&')")).await;
+        let parameters = browser.value("[...document.querySelectorAll('.parameters input[type=number]')].map(i => [i.name, i.value, i.max])").await;
+        let mut changed = String::new();
+        for parameter in parameters.as_array().unwrap() {
+            let [name, value, most] = [0, 1, 2].map(|part| parameter[part].as_str().unwrap());
+            let most: f64 = most.parse().unwrap_or(f64::MAX);
+            let next = value.parse::<f64>().map_or(3.0, |value| (value + 1.0).min(most));
+            browser.fill(&format!("#side-0-{name}"), &next.to_string()).await;
+            write!(changed, "&a.{name}={next}").unwrap();
+        }
+        // All are in the address once the server has taken them.
+        browser.until(&format!("location.hash.includes({changed:?})")).await;
+        let errors = browser.value("[...document.querySelectorAll('.error, #notice')].map(e => e.textContent).join('')").await;
+        assert_eq!(errors, Value::String(String::new()), "{id}");
+    }
+    let before = browser.value(&super::totals(0)).await;
+    browser.until(&format!("JSON.stringify({}) != '{before}'", super::totals(0))).await;
+    visit.end().await;
+}

@@ -1,0 +1,76 @@
+//! Values that the server refuses: each is told where it was entered.
+
+use serde_json::{Value, json};
+
+use super::{BUCKET, Visit};
+
+#[tokio::test]
+async fn a_wrong_value_is_told_at_its_field_and_changes_nothing() {
+    let visit = Visit::to(BUCKET).await;
+    let browser = &visit.browser;
+    let field = "document.getElementById('side-0-burst')";
+    for wrong in ["0", "1e300", "-5", "2.5", ""] {
+        browser.fill("#side-0-burst", wrong).await;
+        browser.until(&format!("{field}.ariaInvalid == 'true'")).await;
+        let message = browser.text("#side-0-burst-error").await;
+        assert!(message.contains('1') && message.len() > 15, "{wrong}: {message}");
+        assert_eq!(browser.value("location.hash").await, BUCKET);
+    }
+    browser.fill("#side-0-burst", "2").await;
+    browser.until(&format!("!{field}.ariaInvalid && location.hash.includes('burst=2')")).await;
+    assert_eq!(browser.text("#side-0-burst-error").await, "");
+    // What was in force stays so until then: the limiter answers.
+    for (id, wrong, of) in [
+        ("cost", "0", "send"),
+        ("cost", "", "send"),
+        ("key", "", "send"),
+        ("per-second", "-1", "stream"),
+    ] {
+        browser.fill("#key", "a").await;
+        browser.fill("#cost", "1").await;
+        browser.fill(&format!("#{id}"), wrong).await;
+        browser.click(if of == "send" { "#send-one" } else { "#start-stream" }).await;
+        let message = browser
+            .until(&format!(
+                "(e => !e.hidden && e.textContent)(document.getElementById('{of}-error'))"
+            ))
+            .await;
+        assert!(message.as_str().unwrap().len() > 15, "{id}: {message}");
+        browser.fill("#key", "a").await;
+        browser.fill("#cost", "1").await;
+        browser.click("#send-one").await;
+        browser.until("document.getElementById('send-error').hidden").await;
+    }
+    // Chromium tells of each refusal, and of nothing else.
+    let told = browser.console().await;
+    assert!(!told.is_empty());
+    for message in told {
+        let text = message["message"].as_str().unwrap();
+        assert!(text.contains("422"), "{text}");
+    }
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn a_link_with_wrong_values_shows_them_and_what_is_allowed() {
+    let visit = Visit::to(BUCKET).await;
+    let browser = &visit.browser;
+    visit.open("#a=fixed_window&a.limit=0&a.window=3600").await;
+    browser.until("document.getElementById('side-0-limit')?.ariaInvalid == 'true'").await;
+    assert_eq!(browser.value("document.getElementById('side-0-limit').value").await, json!("0"));
+    browser.fill("#side-0-limit", "1").await;
+    visit.live().await;
+    browser.click("#send-burst").await;
+    assert_eq!(visit.decided(0, 10).await, [1, 9, 0]);
+    assert_eq!(
+        browser
+            .console()
+            .await
+            .iter()
+            .filter(|message| !message.to_string().contains("422"))
+            .count(),
+        0
+    );
+    assert_eq!(browser.value("document.querySelector('.error:not([hidden])')").await, Value::Null);
+    visit.end().await;
+}

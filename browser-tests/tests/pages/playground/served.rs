@@ -1,0 +1,46 @@
+//! A server of the playground on this machine.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use sluicegate_playground::{Playground, PlaygroundOptions};
+use sluicegate_serve::{Bounds, Server};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A server that runs until it is stopped.
+pub(super) struct Served {
+    address: SocketAddr,
+    playground: Playground,
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Served {
+    /// Starts a server; port 0 is one that is free.
+    pub(super) async fn start(port: u16) -> Served {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let server = Server::bind(address, Bounds::default()).await.unwrap();
+        let address = server.address().unwrap();
+        let playground = Playground::new(PlaygroundOptions::default()).unwrap();
+        let routes = playground.routes();
+        let (end, ended) = oneshot::channel::<()>();
+        let task = tokio::spawn(server.run(routes, async { drop(ended.await) }));
+        Served { address, playground, end, task }
+    }
+
+    /// Returns the scheme and address of its pages.
+    pub(super) fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Stops it, and waits until its port is free.
+    pub(super) async fn stop(self) {
+        let _ = self.end.send(());
+        self.playground.close();
+        self.task.await.unwrap();
+    }
+}
