@@ -62,7 +62,7 @@ fn report(outcome: Outcome, turns: &[Vec<Turn>; Subject::ALL.len()]) {
         let added = spread(pairs().map(|(own, bare)| micros(own.server) - micros(bare.server)));
         let ratio = spread(pairs().map(|(own, bare)| own.throughput / bare.throughput));
         println!(
-            "{:<16} {:>6.2} us   added {:>6.2} us ({:.2} to {:.2})   throughput {:.3} of bare ({:.3} to {:.3})",
+            "{:<21} {:>6.2} us   added {:>6.2} us ({:.2} to {:.2})   throughput {:.3} of bare ({:.3} to {:.3})",
             subject.name(),
             time[1],
             added[1],

@@ -22,6 +22,7 @@ pub enum ClientKey {
 /// An IPv4 address is a word below 2^32, an IPv6 network of 64 bits or fewer a word from there on, and any
 /// other IPv6 address two words. So no two addresses are the same number.
 impl Hash for ClientKey {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             ClientKey::Address(IpAddr::V4(address)) => {
@@ -36,11 +37,17 @@ impl Hash for ClientKey {
                     _ => state.write_u128(bits),
                 }
             }
-            ClientKey::Shared => "shared".hash(state),
-            ClientKey::Unlimited => "unlimited".hash(state),
-            ClientKey::Refused(why) => ("refused", why).hash(state),
+            ClientKey::Shared => hash_rare(&"shared", state),
+            ClientKey::Unlimited => hash_rare(&"unlimited", state),
+            ClientKey::Refused(why) => hash_rare(&("refused", why), state),
         }
     }
+}
+
+/// Hashes what stands for a key that is no address, out of the way of the others.
+#[cold]
+fn hash_rare<H: Hasher>(word: &impl Hash, state: &mut H) {
+    word.hash(state);
 }
 
 /// The answer to a request whose client is not known.

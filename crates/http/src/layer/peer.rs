@@ -13,17 +13,18 @@ use http::Extensions;
 pub struct Peer(pub SocketAddr);
 
 /// Returns the address that the extensions of a request tell.
+#[inline]
 pub(super) fn of(extensions: &Extensions) -> Option<IpAddr> {
-    let peer = extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let peer = extensions.get::<Peer>().map(|peer| &peer.0);
     #[cfg(feature = "axum")]
     let peer = peer.or_else(|| {
         let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
-        info.map(|info| info.0.ip())
+        info.map(|info| &info.0)
     });
     #[cfg(feature = "tonic")]
     let peer = peer.or_else(|| {
         let info = extensions.get::<tonic::transport::server::TcpConnectInfo>();
-        Some(info?.remote_addr?.ip())
+        info?.remote_addr.as_ref()
     });
-    peer
+    peer.map(SocketAddr::ip)
 }
