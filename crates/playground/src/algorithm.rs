@@ -167,16 +167,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_algorithm_is_found_by_its_id_and_its_defaults_make_a_limiter() {
+    fn every_algorithm_is_found_by_its_id() {
         for algorithm in Algorithm::ALL {
             assert_eq!(Algorithm::by_id(algorithm.id()), Some(algorithm));
-            for value in [Parameter::minimum, Parameter::default, Parameter::maximum] {
-                let values =
-                    algorithm.parameters().iter().map(|parameter| (parameter.id, value(parameter)));
-                let terms = Terms::new(algorithm, &values.collect());
-                assert!(terms.is_ok(), "{algorithm}: {terms:?}");
-            }
         }
         assert_eq!(Algorithm::by_id("GCRA"), None);
+    }
+
+    #[test]
+    fn the_engine_has_a_limiter_for_all_values_that_parameters_allow() {
+        let values_of = [Parameter::minimum, Parameter::default, Parameter::maximum];
+        for algorithm in Algorithm::ALL {
+            let parameters = algorithm.parameters();
+            // Each parameter at each of its three values.
+            for which in 0..3_usize.pow(parameters.len() as u32) {
+                let values = parameters.iter().enumerate().map(|(place, parameter)| {
+                    let value = values_of[which / 3_usize.pow(place as u32) % 3];
+                    (parameter.id, value(parameter))
+                });
+                let terms = Terms::new(algorithm, &values.collect());
+                let limiter =
+                    terms.and_then(|terms| AnyLimiter::new(&terms, &SharedClock::default()));
+                assert!(limiter.is_ok(), "{algorithm} {which}: {limiter:?}");
+            }
+        }
     }
 }

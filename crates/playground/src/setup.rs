@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Number, Value};
 
-use crate::algorithm::{Algorithm, AnyLimiter, Parameter, SharedClock, Terms, Values};
+use crate::algorithm::{Algorithm, Parameter, Terms, Values};
 use crate::bounds;
 use crate::wire::{FieldProblem, ParameterKind, Setup, SideSetup};
 
@@ -119,10 +119,7 @@ fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
         wrong.push(("wait".to_owned(), message));
         None
     });
-    let terms = Terms::new(algorithm, &values);
-    // The engine has bounds of its own, for windows that need more bits than a word has.
-    let limiter = |terms| AnyLimiter::new(&terms, &SharedClock::default()).map(|_| terms);
-    let terms = terms.and_then(limiter).map_err(|error| {
+    let terms = Terms::new(algorithm, &values).map_err(|error| {
         wrong.push((error.field().to_owned(), error.to_string()));
     });
     let (Ok(terms), true) = (terms, wrong.is_empty()) else { return Err(wrong) };

@@ -95,6 +95,16 @@ impl AnyLimiter {
         })
     }
 
+    /// Returns the index of the window with least left, of several; or else 0.
+    pub(crate) fn tightest(&self) -> usize {
+        let AnyLimiter::SeveralWindows(windows) = self else { return 0 };
+        let left = windows
+            .windows()
+            .enumerate()
+            .map(|(which, (limit, _))| (limit.saturating_sub(windows.count(which)), which));
+        left.min().map_or(0, |(_, which)| which)
+    }
+
     /// Changes the terms from `old` to `new` in place, and returns true; or returns false if the engine
     /// has to have a new limiter for that. What was used still counts.
     pub(crate) fn reconfigure(&self, old: &Terms, new: &Terms) -> bool {

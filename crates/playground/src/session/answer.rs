@@ -14,8 +14,6 @@ pub(super) struct Answer {
     pub(super) reason: Option<String>,
     /// The index of the window that refused.
     pub(super) which: Option<usize>,
-    /// The limit that the limiter has answered with.
-    pub(super) limit: Option<u64>,
 }
 
 const NOTHING_KNOWN: PolicyState<'static> = PolicyState {
@@ -33,13 +31,18 @@ impl Answer {
     /// Returns the answer to a request that was granted, and left so many permits.
     pub(super) fn granted_with(remaining: Option<u64>) -> Answer {
         let state = PolicyState { remaining, ..NOTHING_KNOWN };
-        Answer { is_granted: true, state, reason: None, which: None, limit: None }
+        Answer { is_granted: true, state, reason: None, which: None }
     }
 
     pub(super) fn refused_because(reason: &impl ToString, retry_after: Option<Duration>) -> Answer {
         let state = PolicyState { is_denied: true, retry_after, ..NOTHING_KNOWN };
         let reason = Some(reason.to_string());
-        Answer { is_granted: false, state, reason, which: None, limit: None }
+        Answer { is_granted: false, state, reason, which: None }
+    }
+
+    /// Returns the same answer, told by the policy at an index.
+    pub(super) fn of_policy(self, which: usize) -> Answer {
+        Answer { state: self.state.of_policy(which), ..self }
     }
 
     fn leaving(self, remaining: u64) -> Answer {
@@ -50,13 +53,7 @@ impl Answer {
 
 impl From<Grant> for Answer {
     fn from(grant: Grant) -> Answer {
-        Answer {
-            is_granted: true,
-            state: PolicyState::granted(&grant),
-            reason: None,
-            which: None,
-            limit: Some(grant.limit()),
-        }
+        Answer { is_granted: true, state: PolicyState::granted(&grant), reason: None, which: None }
     }
 }
 
@@ -64,10 +61,9 @@ impl From<Denied> for Answer {
     fn from(denied: Denied) -> Answer {
         Answer {
             is_granted: false,
-            state: PolicyState::denied(&denied),
+            state: PolicyState::denied(&denied).of_policy(denied.which()),
             reason: Some(denied.to_string()),
             which: Some(denied.which()),
-            limit: denied.limit(),
         }
     }
 }

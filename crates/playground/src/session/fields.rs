@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use http::HeaderMap;
-use sluicegate_http::fields::{FieldVersion, FieldWriter, PolicyState, QuotaPolicy, QuotaUnit};
+use sluicegate_http::fields::{FieldVersion, FieldWriter, QuotaPolicy, QuotaUnit};
 
 use super::answer::Answer;
 use super::show::real;
@@ -31,13 +31,7 @@ impl ResponseWriter {
     pub(super) fn write(&self, answer: &Answer) -> Fields {
         let mut headers = HeaderMap::new();
         if let Some(writer) = &self.writer {
-            let which = answer.which.unwrap_or_else(|| {
-                let mut policies = writer.policies().iter();
-                let limit = answer.limit;
-                policies.position(|policy| Some(policy.quota()) == limit).unwrap_or(0)
-            });
-            let states: [PolicyState<'_>; 1] = [answer.state.of_policy(which)];
-            writer.write(&mut headers, &states, SystemTime::UNIX_EPOCH);
+            writer.write(&mut headers, &[answer.state], SystemTime::UNIX_EPOCH);
         }
         let told = headers.iter().map(|(name, value)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())

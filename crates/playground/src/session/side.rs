@@ -125,7 +125,13 @@ impl Side {
     }
 
     /// Notes a decision, and counts it. A request that has waited since an instant has its second one.
-    fn conclude(&mut self, request: &Request, since_nanos: Option<u64>, answer: Answer) {
+    fn conclude(&mut self, request: &Request, since_nanos: Option<u64>, mut answer: Answer) {
+        // A denial says which of several windows it is of.
+        if answer.is_granted
+            && let Some(limiter) = self.limiters.get(self.limiter_key(&request.key))
+        {
+            answer = answer.of_policy(limiter.tightest());
+        }
         let outcome = match (answer.is_granted, since_nanos) {
             (true, None) => Outcome::Granted,
             (true, Some(_)) => Outcome::GrantedLate,

@@ -2,6 +2,8 @@
 
 mod edges;
 mod examples;
+mod fields;
 mod random;
+mod streams;
 mod support;
 mod waits;

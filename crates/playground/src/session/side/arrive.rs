@@ -127,10 +127,6 @@ impl Side {
 
     /// Lets the request with the number `n` leave a queue, if it is in one.
     pub(super) fn leave_queue(&mut self, n: u64) {
-        let is_queued = |caller: &mut Caller| matches!(caller.wait, Wait::Queue);
-        if !self.callers.get_mut(&n).is_some_and(is_queued) {
-            return;
-        }
         if let Some(Caller { request, since_nanos, .. }) = self.callers.remove(&n) {
             self.conclude(&request, Some(since_nanos), Answer::granted_with(None));
         }

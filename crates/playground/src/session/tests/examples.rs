@@ -115,8 +115,13 @@ fn a_sliding_window_of_6_slots_counts_a_slot_until_all_of_it_has_left() {
         (&state["windows"][1]["from"], &state["windows"][1]["to"]),
         (&json!(10.0), &json!(20.0))
     );
-    // The slot from 0 to 10 may be in a window of 60 seconds until 70.
-    assert_eq!((told.granted(69.9, 9), told.granted(70.0, 9)), (0, 4));
+    // The slot from 0 to 10 may be in a window of 60 seconds until 70: one slot more than six counts.
+    assert_eq!(told.granted(69.9, 9), 0);
+    let state = told.state(0);
+    let counts = state["windows"].as_array().unwrap().iter().map(|slot| &slot["count"]);
+    assert_eq!(counts.collect::<Vec<_>>(), [4, 4, 2, 0, 0, 0, 0]);
+    assert_eq!(told.granted(70.0, 9), 4);
+    assert_eq!(told.state(0)["windows"][0]["from"], 10.0);
     told.check_totals(0);
 }
 

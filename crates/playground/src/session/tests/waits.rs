@@ -32,8 +32,17 @@ fn one_that_would_wait_too_long_is_refused_at_once() {
     let mut told = waiting("gcra", &json!({ "interval": 1, "tolerance": 0 }), 2.0);
     assert_eq!(told.send(0.0, 4, 1), [Granted, Waiting, Waiting, Refused]);
     let refused = &told.decisions[0][3];
-    assert_eq!(refused.retry_after, Some(3.0));
+    assert_eq!((refused.retry_after, refused.remaining), (Some(3.0), Some(0)));
     assert_eq!(refused.reason.as_deref(), Some("no permits before the deadline: try again in 3s"));
+}
+
+#[test]
+fn one_that_would_leave_a_queue_too_late_is_told_when_to_come_again() {
+    let mut told = waiting("leaky_queue", &json!({ "size": 9, "permits": 1, "period": 2 }), 5.0);
+    assert_eq!(told.send(0.0, 3, 1), [Waiting, Waiting, Refused]);
+    // It would leave at 6, a second too late.
+    assert_eq!(told.decisions[0][2].retry_after, Some(1.0));
+    assert_eq!(told.send(1.0, 1, 1), [Waiting]);
 }
 
 #[test]
@@ -45,6 +54,13 @@ fn every_algorithm_has_a_line_and_nobody_waits_in_it_for_ever() {
         let waits = told.side(0).totals.waiting;
         let in_line = told.side(0).states[0].state.line.len() as u64;
         assert_eq!(in_line, waits, "{algorithm}");
+        for second in 0..31 {
+            told.until(f64::from(second));
+            // Each that waits has one event at most, and so has each that is in flight.
+            let ahead = told.session.events.len() as u64;
+            let in_flight = told.state(0)["in_use"].as_array().map_or(0, Vec::len) as u64;
+            assert!(ahead <= told.side(0).totals.waiting + in_flight, "{algorithm}: {ahead}");
+        }
         told.until(31.0);
         told.check_totals(0);
         assert_eq!(told.side(0).totals.waiting, 0, "{algorithm}");
@@ -58,15 +74,20 @@ fn every_algorithm_has_a_line_and_nobody_waits_in_it_for_ever() {
 
 #[test]
 fn a_line_has_so_many_places_and_no_more() {
-    let mut told = waiting("fixed_window", &json!({ "limit": 1, "window": 3600 }), 3_600.0);
-    told.send(0.0, 5, 1);
-    for _ in 0..3 {
-        told.send(0.0, 100, 1);
+    let line = bounds::LINE as u64;
+    for (algorithm, parameters) in [
+        ("gcra", json!({ "interval": 1, "tolerance": 0 })),
+        ("sliding_log", json!({ "limit": 1, "window": 1 })),
+        ("concurrency", json!({ "limit": 1 })),
+    ] {
+        let mut told = waiting(algorithm, &parameters, 3_600.0);
+        for _ in 0..3 {
+            told.send(0.0, 100, 1);
+        }
+        let totals = told.side(0).totals;
+        assert_eq!((totals.granted, totals.waiting), (1, line), "{algorithm}");
+        assert_eq!(totals.refused, 300 - 1 - line, "{algorithm}");
     }
-    let totals = told.side(0).totals;
-    assert_eq!(totals.granted, 1);
-    assert!(totals.waiting <= bounds::LINE as u64, "{totals:?}");
-    assert_eq!(totals.granted + totals.refused + totals.waiting, 305);
 }
 
 #[test]
@@ -134,6 +155,11 @@ fn another_length_of_a_window_is_a_new_limiter_and_another_limit_is_not() {
         assert_eq!(told.granted(1.0, 4), 3, "{algorithm}");
         told.check_totals(0);
     }
+    let side = |slots: u64| json!([{ "algorithm": "sliding_window", "parameters": { "limit": 2, "window": 100, "slots": slots } }]);
+    let mut told = Told::of(&side(10));
+    assert_eq!(told.granted(1.0, 3), 2);
+    told.session.change(setup(&side(20), 1));
+    assert_eq!(told.granted(1.0, 3), 2);
 }
 
 #[test]
