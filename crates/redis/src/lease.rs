@@ -57,5 +57,15 @@ mod threads;
 mod waiter;
 mod word;
 
+/// What a simulation puts in the place of tasks and connections.
+#[cfg(test)]
+pub(crate) mod parts {
+    pub(crate) use super::flight::Flight;
+    pub(crate) use super::key::{Entered, LeasedKey, Tried};
+    pub(crate) use super::lots::Lot;
+    pub(crate) use super::terms::LeaseTerms;
+    pub(crate) use super::waiter::{Ask, Told};
+}
+
 pub use self::limiter::{LeaseCounts, LeasedLimiter};
 pub use self::options::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};

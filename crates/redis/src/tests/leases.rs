@@ -5,11 +5,13 @@
 //! | `faults` | a server that ends, hangs or loses its data |
 //! | `keys` | which keys get a lease, and when it is given back |
 
+//! | `simulation` | many nodes by the real scripts, with faults, in a simulated time |
 //! | `threads` | callers on threads |
 //! | `verbs` | answers, and how often the server is asked for them |
 
 mod faults;
 mod keys;
+mod simulation;
 mod threads;
 mod verbs;
 

@@ -1,0 +1,158 @@
+//! A node of the simulation: the keys of a limiter as they are, with calls and requests that are told from outside what
+//! time it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::decision::Verb;
+use crate::lease::parts::{Ask, Entered, Flight, LeaseTerms, LeasedKey, Lot, Told, Tried};
+
+/// A call that waits.
+#[derive(Debug)]
+struct Call {
+    number: u64,
+    receiver: oneshot::Receiver<Told>,
+}
+
+/// A grant, and whether it counts from the time at which the script ran, or from now.
+pub(super) struct Granted {
+    pub(super) permits: u64,
+    pub(super) is_counted: bool,
+}
+
+/// The message that a node wants to send.
+pub(super) enum Send {
+    /// The flight of that number.
+    Lease {
+        flight: u64,
+        least: u64,
+        permits: u64,
+    },
+    GiveBack(Lot),
+}
+
+/// One process, with one key.
+pub(super) struct Node {
+    leased: Arc<LeasedKey>,
+    calls: Vec<Call>,
+    flights: HashMap<u64, Flight>,
+    /// The clock of the process, which is its own.
+    pub(super) nanos: u64,
+}
+
+impl Node {
+    pub(super) fn new(name: &str, nanos: u64) -> Node {
+        Node {
+            leased: Arc::new(LeasedKey::new(name.to_owned(), nanos)),
+            calls: Vec::new(),
+            flights: HashMap::new(),
+            nanos,
+        }
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        self.leased.left()
+    }
+
+    pub(super) fn waits(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Takes permits as the limiter does. `number` is one that no call or flight has had. Returns the permits granted at
+    /// once, and what is to be sent.
+    pub(super) fn call(
+        &mut self,
+        ask: Ask,
+        number: u64,
+        terms: &LeaseTerms,
+    ) -> (Option<Result<u64, ()>>, Option<Send>) {
+        match self.leased.try_take(ask.permits, self.nanos, terms) {
+            Tried::Granted { grant, is_low } => {
+                let ahead = is_low.then(|| self.leased.ask_ahead(self.nanos, terms)).flatten();
+                let send = ahead.map(|flight| self.board(flight, number));
+                return (Some(Ok(grant.permits())), send);
+            }
+            Tried::Short => {}
+            Tried::Retired => self.begin_anew(),
+        }
+        match self.leased.enter(ask, self.nanos, terms) {
+            Entered::Answer(answer) => {
+                (Some(answer.map(|grant| grant.permits()).map_err(|_| ())), None)
+            }
+            Entered::Wait(receiver) => {
+                self.calls.push(Call { number, receiver });
+                (None, None)
+            }
+            Entered::Lead(flight, receiver) => {
+                self.calls.push(Call { number, receiver });
+                // Behind its caller, which counts in it.
+                let send = self.board(flight, number + 1);
+                (None, Some(send))
+            }
+            Entered::Retired => unreachable!("it was made anew"),
+        }
+    }
+
+    /// Gives up a call that waits, if there is one.
+    pub(super) fn give_up(&mut self, index: usize) {
+        if !self.calls.is_empty() {
+            let index = index % self.calls.len();
+            self.calls.swap_remove(index);
+        }
+    }
+
+    /// Tells a flight its answer, or that there is none. Returns the grants of those who waited for it, and the next one.
+    /// `number` is one that no call or flight has had.
+    pub(super) fn land(
+        &mut self,
+        flight: u64,
+        answer: Option<Vec<i64>>,
+        number: u64,
+        terms: &LeaseTerms,
+    ) -> (Vec<Granted>, Option<Send>) {
+        let Some(landing) = self.flights.remove(&flight) else { return (Vec::new(), None) };
+        let answer = answer.ok_or(crate::StoreError::TimedOut);
+        let next = landing.land(answer, self.nanos, terms);
+        let send = next.map(|next| self.board(next, number));
+        let mut granted = Vec::new();
+        self.calls.retain_mut(|call| match call.receiver.try_recv() {
+            Ok(Told::Answer(answer)) => {
+                let permits = answer.map_or(0, |grant| grant.permits());
+                granted.push(Granted { permits, is_counted: call.number < flight });
+                false
+            }
+            Ok(Told::Failed(_)) => false,
+            Ok(Told::Lead(..)) => panic!("no caller is told to carry a request here"),
+            Err(oneshot::TryRecvError::Empty) => true,
+            Err(oneshot::TryRecvError::Disconnected) => panic!("a call was forgotten"),
+        });
+        (granted, send)
+    }
+
+    /// Ends the lease, if no request is on its way.
+    pub(super) fn retire(&mut self) -> Vec<Send> {
+        match self.leased.retire() {
+            Ok(lots) => {
+                self.begin_anew();
+                lots.into_iter().map(Send::GiveBack).collect()
+            }
+            // Told when that has landed; nobody waits for it here.
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        self.leased = Arc::new(LeasedKey::new(self.leased.name().to_owned(), self.nanos));
+    }
+
+    fn board(&mut self, flight: Flight, number: u64) -> Send {
+        let send = Send::Lease { flight: number, least: flight.least(), permits: flight.permits() };
+        self.flights.insert(number, flight);
+        send
+    }
+}
+
+/// Returns a call for so many permits.
+pub(super) fn ask(permits: u64, up_to: bool) -> Ask {
+    Ask { verb: if up_to { Verb::UpTo } else { Verb::Take }, permits }
+}

@@ -1,0 +1,173 @@
+//! A server that runs the scripts in a Lua of the same version as Redis has, on a clock that is set by hand.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, Table, Value, Variadic};
+
+use crate::script::Script;
+
+/// The data of a server: what a replica has a copy of.
+#[derive(Clone, Debug, Default)]
+struct Data(HashMap<String, Entry>);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    value: Stored,
+    expires_millis: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Stored {
+    Text(String),
+    Hash(HashMap<String, String>),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    data: Data,
+    micros: u64,
+}
+
+/// A server, and a replica that is some writes behind.
+pub(super) struct Server {
+    lua: Lua,
+    state: Rc<RefCell<State>>,
+    scripts: HashMap<&'static str, Function>,
+    replica: Data,
+}
+
+impl Server {
+    pub(super) fn new(micros: u64) -> Server {
+        let (lua, state) = (Lua::new(), Rc::new(RefCell::new(State::default())));
+        state.borrow_mut().micros = micros;
+        let of_call = Rc::clone(&state);
+        let call = lua
+            .create_function(move |lua, arguments: Variadic<String>| {
+                of_call.borrow_mut().call(lua, &arguments)
+            })
+            .unwrap();
+        let redis = lua.create_table().unwrap();
+        redis.set("call", call).unwrap();
+        lua.globals().set("redis", redis).unwrap();
+        Server { lua, state, scripts: HashMap::new(), replica: Data::default() }
+    }
+
+    pub(super) fn set_clock(&self, micros: u64) {
+        self.state.borrow_mut().micros = micros;
+    }
+
+    /// Runs a script, and returns its answer.
+    pub(super) fn run(
+        &mut self,
+        script: &'static Script,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Vec<i64> {
+        let lua = &self.lua;
+        let run = self.scripts.entry(script.name()).or_insert_with(|| {
+            lua.load(script.source()).set_name(script.name()).into_function().unwrap()
+        });
+        lua.globals().set("KEYS", keys).unwrap();
+        lua.globals().set("ARGV", arguments).unwrap();
+        let reply: Vec<f64> = run.call(()).unwrap();
+        reply.into_iter().map(|number| number as i64).collect()
+    }
+
+    /// Brings the replica up to date.
+    pub(super) fn replicate(&mut self) {
+        self.replica = self.state.borrow().data.clone();
+    }
+
+    /// Makes the replica the server.
+    pub(super) fn fail_over(&mut self) {
+        self.state.borrow_mut().data = self.replica.clone();
+    }
+}
+
+impl State {
+    fn call(&mut self, lua: &Lua, arguments: &[String]) -> mlua::Result<Value> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let millis = self.micros / 1_000;
+        self.data.0.retain(|_, entry| entry.expires_millis.is_none_or(|end| end > millis));
+        let text = |text: &str| Ok(Value::String(lua.create_string(text)?));
+        match words[..] {
+            ["TIME"] => {
+                let micros = self.micros;
+                let parts = [micros / 1_000_000, micros % 1_000_000].map(|part| part.to_string());
+                Ok(Value::Table(lua.create_sequence_from(parts)?))
+            }
+            ["GET", key] => match self.data.0.get(key) {
+                Some(Entry { value: Stored::Text(found), .. }) => text(found),
+                Some(_) => panic!("{key} is a hash"),
+                None => Ok(Value::Boolean(false)),
+            },
+            ["SET", key, _, "NX", ..] if self.data.0.contains_key(key) => Ok(Value::Boolean(false)),
+            ["SET", key, value, ref options @ ..] => {
+                let expires_millis = match *options {
+                    ["PXAT", end] => Some(end.parse().unwrap()),
+                    ["NX", "PX", length] => Some(millis + length.parse::<u64>().unwrap()),
+                    _ => panic!("SET with {options:?}"),
+                };
+                let value = Stored::Text(value.to_owned());
+                self.data.0.insert(key.to_owned(), Entry { value, expires_millis });
+                text("OK")
+            }
+            ["DEL", key] => {
+                let was = self.data.0.remove(key).is_some();
+                Ok(Value::Integer(was.into()))
+            }
+            ["PEXPIREAT", key, end] => {
+                if let Some(entry) = self.data.0.get_mut(key) {
+                    entry.expires_millis = Some(end.parse().unwrap());
+                }
+                Ok(Value::Integer(1))
+            }
+            [command, key, ref fields @ ..] => self.call_hash(lua, command, key, fields),
+            _ => panic!("unknown call {words:?}"),
+        }
+    }
+
+    fn call_hash(
+        &mut self,
+        lua: &Lua,
+        command: &str,
+        key: &str,
+        fields: &[&str],
+    ) -> mlua::Result<Value> {
+        let empty = || Entry { value: Stored::Hash(HashMap::new()), expires_millis: None };
+        if command == "HMGET" {
+            let found = match self.data.0.get(key) {
+                Some(Entry { value: Stored::Hash(hash), .. }) => Some(hash),
+                Some(_) => panic!("{key} is no hash"),
+                None => None,
+            };
+            let values: Table = lua.create_table()?;
+            for (index, field) in fields.iter().enumerate() {
+                match found.and_then(|hash| hash.get(*field)) {
+                    Some(value) => values.set(index + 1, value.as_str())?,
+                    None => values.set(index + 1, false)?,
+                }
+            }
+            return Ok(Value::Table(values));
+        }
+        let entry = self.data.0.entry(key.to_owned()).or_insert_with(empty);
+        let Stored::Hash(hash) = &mut entry.value else { panic!("{key} is no hash") };
+        match (command, fields) {
+            ("HSET", pairs) => {
+                for pair in pairs.chunks(2) {
+                    hash.insert(pair[0].to_owned(), pair[1].to_owned());
+                }
+            }
+            ("HDEL", fields) => hash.retain(|field, _| !fields.contains(&&**field)),
+            ("HINCRBY", [field, by]) => {
+                let value = hash.entry((*field).to_owned()).or_insert_with(|| "0".to_owned());
+                let sum = value.parse::<i64>().unwrap() + by.parse::<i64>().unwrap();
+                *value = sum.to_string();
+            }
+            _ => panic!("unknown call {command} {key} {fields:?}"),
+        }
+        Ok(Value::Integer(0))
+    }
+}
