@@ -1,9 +1,9 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
 //! leases, the table of keys, giving permits back, settlement, reservations of windows to come, and a
-//! balance beside a limiter; and of the line of waiters, beside them or outside. A model explores every
-//! interleaving of a few short calls, one access to shared memory after another, with a clock that goes
-//! on whenever it likes. The models use nothing of the crate: they are the protocols written out, and
-//! small.
+//! balance beside a limiter; of the line of waiters, beside them or outside; and of leases from a server,
+//! by messages. A model explores every interleaving of a few short calls, one access to shared memory, or
+//! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the
+//! crate: they are the protocols written out, and small.
 //! Checked:
 //!
 //! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no
@@ -27,6 +27,8 @@ mod keyed;
 mod leases;
 #[cfg(test)]
 mod ledger;
+#[cfg(test)]
+mod remote_leases;
 #[cfg(test)]
 mod reserve;
 #[cfg(test)]
