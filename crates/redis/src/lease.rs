@@ -57,7 +57,10 @@ mod threads;
 mod waiter;
 mod word;
 
-/// What a simulation puts in the place of tasks and connections.
+pub use self::limiter::{LeaseCounts, LeasedLimiter};
+pub use self::options::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};
+
+/// The parts that a simulation uses, in which it takes the place of tasks and connections.
 #[cfg(test)]
 pub(crate) mod parts {
     pub(crate) use super::flight::Flight;
@@ -66,6 +69,3 @@ pub(crate) mod parts {
     pub(crate) use super::terms::LeaseTerms;
     pub(crate) use super::waiter::{Ask, Told};
 }
-
-pub use self::limiter::{LeaseCounts, LeasedLimiter};
-pub use self::options::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};

@@ -28,7 +28,7 @@ impl Remote {
                 self.add(found, who, "spends", next);
             }
             // Its own, or one ahead: it waits.
-            Op::Call(_) if is_waiting => {}
+            Op::Call(_) | Op::Retire if is_waiting => {}
             Op::Call(permits) => {
                 let hand = changed.lease.clone();
                 if !self.is(Mutant::Copies) {
@@ -36,7 +36,7 @@ impl Remote {
                 }
                 let least = permits - sum(&hand);
                 let request = Request { number: 0, hand, wants: permits, room: self.lease, least };
-                self.send(&mut next, who, request, least + self.lease);
+                send(&mut next, who, request, least + self.lease);
                 self.add(found, who, "asks", next);
             }
             Op::Ahead => {
@@ -51,11 +51,10 @@ impl Remote {
                 changed.next += 1;
                 if room > 0 {
                     let request = Request { number: 0, hand: Vec::new(), wants: 0, room, least: 1 };
-                    self.send(&mut next, who, request, room);
+                    send(&mut next, who, request, room);
                 }
                 self.add(found, who, "asks ahead", next);
             }
-            Op::Retire if is_waiting => {}
             Op::Retire => {
                 changed.next += 1;
                 let lots = changed.lease.clone();
@@ -74,16 +73,6 @@ impl Remote {
                 self.add(found, who, "crashes", next);
             }
         }
-    }
-
-    fn send(&self, next: &mut State, who: usize, request: Request, most: i8) {
-        let node = &mut next.nodes[who];
-        node.sent += 1;
-        let number = node.sent;
-        let from = Sender { node: who as u8, life: node.life, request: number };
-        let least = request.least;
-        node.requests.push(Request { number, ..request });
-        next.messages.push(Message::Ask { from, least, most });
     }
 
     fn given_up(&self, state: &State, who: usize, index: usize) -> State {
@@ -131,4 +120,14 @@ impl Remote {
         next.nodes[usize::from(to.node)].lease.extend(lots);
         next
     }
+}
+
+fn send(next: &mut State, who: usize, request: Request, most: i8) {
+    let node = &mut next.nodes[who];
+    node.sent += 1;
+    let number = node.sent;
+    let from = Sender { node: who as u8, life: node.life, request: number };
+    let least = request.least;
+    node.requests.push(Request { number, ..request });
+    next.messages.push(Message::Ask { from, least, most });
 }

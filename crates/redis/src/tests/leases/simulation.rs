@@ -15,8 +15,8 @@
 //! | failover | a replica takes over, which has not seen the last writes |
 //! | given up | a caller does not wait any longer |
 //!
-//! Checked: in no span is more granted than the limit allows, or what was forgotten in a failover besides; every call
-//! is answered; and there are spans in which nearly everything is granted that may be, or the test could not fail.
+//! Checked: in no span is more granted than the limit allows, or what was forgotten in a failover besides; no node grants a
+//! permit twice, or once its lease has ended; every call is answered; and there are spans in which nearly everything is granted that may be, or the test could not fail.
 
 mod ledger;
 mod node;
@@ -174,28 +174,46 @@ impl Simulation {
 
     /// All nodes take as much as they get, in as short a time as the network allows.
     fn storm(&mut self) {
-        for _ in 0..4 {
+        let (mut ends_leases, ends_later) = (false, self.random.random());
+        for _ in 0..5 {
             for node in 0..self.nodes.len() {
-                for _ in 0..self.nodes[node].held() {
+                if ends_leases && self.random.random_ratio(1, 3) {
+                    self.end_lease(node);
+                }
+                let held = self.nodes[node].held();
+                for _ in 0..held - self.random.random_range(0..=held / 5) {
                     self.call(node, 1);
+                }
+                // Right after what was left was spent.
+                if ends_leases && self.random.random() {
+                    self.end_lease(node);
                 }
                 let most = 200 / self.nodes.len();
                 for _ in 0..self.random.random_range(1..=most) {
-                    self.call(node, 1);
+                    let most =
+                        if self.random.random_ratio(1, 8) { self.terms.largest() } else { 1 };
+                    let permits = self.random.random_range(1..=most);
+                    self.call(node, permits);
                 }
             }
             let pause = self.random.random_range(0..3_000);
             self.pass(pause);
+            // Not those that were gathered: they are too old to be given back.
+            ends_leases = ends_later;
         }
     }
 
     fn end_leases(&mut self) {
         for node in 0..self.nodes.len() {
             if self.random.random() {
-                for send in self.nodes[node].retire() {
-                    self.send(node, send);
-                }
+                self.end_lease(node);
             }
+        }
+    }
+
+    fn end_lease(&mut self, node: usize) {
+        for send in self.nodes[node].retire() {
+            self.send(node, send);
         }
     }
 
@@ -271,8 +289,9 @@ impl Simulation {
             self.push(self.micros + late, event.clone());
             self.push(self.micros + TIME_LIMIT, give_up);
         }
-        if self.strikes(20) {
-            let late = self.random.random_range(0..=100 * SECOND);
+        if self.strikes(if from.is_some() { 20 } else { 3 }) {
+            let longest = if self.random.random() { TIME_LIMIT } else { 100 * SECOND };
+            let late = self.random.random_range(0..=longest);
             self.push(self.micros + late, event.clone());
         }
         self.push(self.micros + delay, event);

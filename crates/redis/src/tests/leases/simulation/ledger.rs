@@ -140,7 +140,9 @@ impl Ledger {
 fn a_ledger_finds_the_span_with_the_most() {
     let ledger = |entries: &[(u64, Entry)]| {
         let mut ledger = Ledger::default();
-        entries.iter().for_each(|&(micros, entry)| ledger.add(micros, entry));
+        for &(micros, entry) in entries {
+            ledger.add(micros, entry);
+        }
         ledger
     };
     let bucket = Bound::Bucket { quota: quota!(10 / second, burst 5), more: 0 };

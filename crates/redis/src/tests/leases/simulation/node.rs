@@ -2,6 +2,7 @@
 //! time it is.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use crate::decision::Verb;
@@ -34,8 +35,12 @@ pub(super) enum Send {
 /// One process, with one key.
 pub(super) struct Node {
     leased: Arc<LeasedKey>,
+    /// The key before its lease ended, as callers see it that looked it up before.
+    ended: Option<Arc<LeasedKey>>,
     calls: Vec<Call>,
     flights: HashMap<u64, Flight>,
+    /// Permits that the server granted to this node, less those that it granted on.
+    balance: u64,
     /// The clock of the process, which is its own.
     pub(super) nanos: u64,
 }
@@ -44,8 +49,10 @@ impl Node {
     pub(super) fn new(name: &str, nanos: u64) -> Node {
         Node {
             leased: Arc::new(LeasedKey::new(name.to_owned(), nanos)),
+            ended: None,
             calls: Vec::new(),
             flights: HashMap::new(),
+            balance: 0,
             nanos,
         }
     }
@@ -58,6 +65,12 @@ impl Node {
         self.calls.len()
     }
 
+    /// Notes that permits were granted to a caller.
+    fn grant(&mut self, permits: u64) {
+        let left = self.balance.checked_sub(permits).filter(|&left| left >= self.held());
+        self.balance = left.expect("no permit is granted twice, or granted and kept");
+    }
+
     /// Takes permits as the limiter does. `number` is one that no call or flight has had. Returns the permits granted at
     /// once, and what is to be sent.
     pub(super) fn call(
@@ -66,10 +79,16 @@ impl Node {
         number: u64,
         terms: &LeaseTerms,
     ) -> (Option<Result<u64, ()>>, Option<Send>) {
+        if let Some(ended) = &self.ended
+            && let Tried::Granted { grant, .. } = ended.try_take(ask.permits, self.nanos, terms)
+        {
+            panic!("a lease that has ended granted {grant:?}");
+        }
         match self.leased.try_take(ask.permits, self.nanos, terms) {
             Tried::Granted { grant, is_low } => {
                 let ahead = is_low.then(|| self.leased.ask_ahead(self.nanos, terms)).flatten();
                 let send = ahead.map(|flight| self.board(flight, number));
+                self.grant(grant.permits());
                 return (Some(Ok(grant.permits())), send);
             }
             Tried::Short => {}
@@ -77,6 +96,9 @@ impl Node {
         }
         match self.leased.enter(ask, self.nanos, terms) {
             Entered::Answer(answer) => {
+                if let Ok(grant) = &answer {
+                    self.grant(grant.permits());
+                }
                 (Some(answer.map(|grant| grant.permits()).map_err(|_| ())), None)
             }
             Entered::Wait(receiver) => {
@@ -111,6 +133,7 @@ impl Node {
         terms: &LeaseTerms,
     ) -> (Vec<Granted>, Option<Send>) {
         let Some(landing) = self.flights.remove(&flight) else { return (Vec::new(), None) };
+        self.balance += answer.as_ref().map_or(0, |reply| u64::try_from(reply[0]).unwrap_or(0));
         let answer = answer.ok_or(crate::StoreError::TimedOut);
         let next = landing.land(answer, self.nanos, terms);
         let send = next.map(|next| self.board(next, number));
@@ -126,6 +149,7 @@ impl Node {
             Err(oneshot::TryRecvError::Empty) => true,
             Err(oneshot::TryRecvError::Disconnected) => panic!("a call was forgotten"),
         });
+        self.grant(granted.iter().map(|grant| grant.permits).sum());
         (granted, send)
     }
 
@@ -142,7 +166,9 @@ impl Node {
     }
 
     fn begin_anew(&mut self) {
-        self.leased = Arc::new(LeasedKey::new(self.leased.name().to_owned(), self.nanos));
+        self.balance = 0;
+        let fresh = Arc::new(LeasedKey::new(self.leased.name().to_owned(), self.nanos));
+        self.ended = Some(mem::replace(&mut self.leased, fresh));
     }
 
     fn board(&mut self, flight: Flight, number: u64) -> Send {
