@@ -6,6 +6,7 @@
 //! | `clock` | a server whose clock is set back |
 //! | `cluster` | three nodes, keys that move, and a node that ends |
 //! | `concurrency` | permits in flight, at random and on the server's clock |
+//! | `conformance` | the test vectors of other limiters, by the engine and by the scripts |
 //! | `debts` | reservations, cancellations and debts, at random |
 //! | `failover` | a primary, a replica and a sentinel |
 //! | `faults` | a server that ends, or that answers with errors |
@@ -23,6 +24,7 @@ mod all;
 mod clock;
 mod cluster;
 mod concurrency;
+mod conformance;
 mod debts;
 mod failover;
 mod faults;

@@ -1,7 +1,7 @@
 -- Several limits, of which all grant or none.
 --
--- `limits` has the scripts of the limits, as functions. A request looks at all of them first, so those that would
--- grant write nothing if one denies.
+-- `limits` has the scripts of the limits, as functions. A request looks at all but the last of them first, so those that
+-- would grant write nothing if one denies.
 --
 -- KEYS     a key for each limit
 -- ARGV[1]  verb: take, up_to or peek
@@ -27,8 +27,12 @@ local function ask(index, claim_verb, claim_permits, only_looks)
 end
 
 local replies, least, is_denied = {}, math.huge, false
+-- The last decides by taking, if all others would grant.
+local taken = 0
 for index, claim in ipairs(claims) do
-  replies[index] = ask(index, all_verb, claim.permits, true)
+  local takes = index == #claims and all_verb == 'take' and claim.permits > 0 and not is_denied
+  replies[index] = ask(index, all_verb, claim.permits, not takes)
+  if takes then taken = index end
   -- A request for nothing is granted by any limit, also by one in debt.
   if claim.permits > 0 then
     is_denied = is_denied or replies[index][1] < 0
@@ -38,7 +42,7 @@ end
 if not is_denied and all_verb ~= 'peek' then
   for index, claim in ipairs(claims) do
     local granted = all_verb == 'up_to' and least or claim.permits
-    if claim.permits > 0 then replies[index] = ask(index, 'take', granted, false) end
+    if claim.permits > 0 and index ~= taken then replies[index] = ask(index, 'take', granted, false) end
   end
 end
 

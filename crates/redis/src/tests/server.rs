@@ -96,6 +96,12 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// Stops the process, so that it hangs and keeps its connections.
+    pub(crate) fn stop(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+    }
+
     /// Starts the server again, on the same port and without its data.
     pub(crate) fn restart(&mut self) {
         let child = spawn(&self.program, self.port, &self.folder, &self.options);

@@ -50,6 +50,26 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
 }
 
 #[tokio::test]
+async fn a_key_that_is_evicted_begins_full() {
+    let server = Server::start();
+    let limiter = ten(Async::new(server.client().get_connection_manager().await.unwrap()));
+    assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
+    server.tell("CONFIG SET maxmemory-policy allkeys-random");
+    server.tell("CONFIG SET maxmemory 8mb");
+    let mut connection = server.connection();
+    let value = "x".repeat(100_000);
+    for number in 0..100_000 {
+        redis::cmd("SET").arg(number).arg(&value).exec(&mut connection).unwrap();
+        if redis::cmd("EXISTS").arg("app:tb:{ada}").query(&mut connection).unwrap() {
+            continue;
+        }
+        assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 9);
+        return;
+    }
+    panic!("never evicted");
+}
+
+#[tokio::test]
 async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that_is_killed() {
     let server = Server::with_options(&["--busy-reply-threshold", "1"]);
     let limiter = ten(Async::new(server.client().get_connection_manager().await.unwrap()));
