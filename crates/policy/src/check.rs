@@ -14,6 +14,7 @@ mod level;
 mod limiter;
 mod messages;
 mod penalty;
+mod redis_store;
 mod store;
 mod top;
 mod verdict;

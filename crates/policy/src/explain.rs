@@ -52,7 +52,10 @@ impl LimiterPolicy {
                 "A request that would be denied waits instead, if it can be admitted within {wait}."
             ));
         }
-        sentences.push(self.memory());
+        match &self.redis {
+            Some(redis) => sentences.extend(redis.explain()),
+            None => sentences.push(self.memory()),
+        }
         sentences
     }
 

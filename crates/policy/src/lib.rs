@@ -130,6 +130,7 @@ mod paths;
 mod penalty;
 mod policies;
 mod problem;
+mod redis_store;
 mod registry;
 mod request;
 mod schema;
@@ -151,6 +152,7 @@ pub use self::paths::{BadTemplate, PathTemplates};
 pub use self::penalty::Penalty;
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
+pub use self::redis_store::{Lease, OnFailure, RedisStore};
 pub use self::registry::Registry;
 pub use self::registry::algorithm::Algorithm;
 pub use self::registry::clocks::SharedClock;
@@ -158,6 +160,10 @@ pub use self::registry::event::{Event, RegistryError, ReloadError};
 pub use self::registry::handle::LimiterHandle;
 pub use self::registry::keyed_handle::KeyedHandle;
 pub use self::registry::offence::OffenceError;
+pub use self::registry::remote::{
+    ConnectError, Connector, RemoteAnswer, RemoteFailure, RemoteFuture, RemoteHandle, RemoteLimits,
+    RemotePass, RemoteRefusal, RemoteVerb,
+};
 pub use self::registry::shadow::{Pass, ShadowCounts};
 pub use self::registry::statistics::LimiterStatistics;
 pub use self::registry::waiting::WaitError;

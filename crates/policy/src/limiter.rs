@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Cost, Filter, KeyPart, Kind, Named, Penalty, Store};
+use crate::{Cost, Filter, KeyPart, Kind, Named, Penalty, RedisStore, Store};
 
 /// One named limiter of a policy: what it limits, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,10 @@ pub struct LimiterPolicy {
     pub cost: Cost,
     /// The penalty of keys that offend, if there is one.
     pub penalty: Option<Penalty>,
-    /// The store of its keys.
+    /// The store of its keys in the memory of the process.
     pub store: Store,
+    /// The server that has its keys instead, if several machines share them.
+    pub redis: Option<RedisStore>,
     /// The longest that a request waits for its permits; `None` if it is refused at once.
     pub wait: Option<Duration>,
     /// True if it only counts what it would deny.

@@ -13,6 +13,7 @@
 //! | `offenders`, `offence` | the keys that have offended, and the handles' calls about them |
 //! | `enforce`, `change` | new terms of one name, and changes in place |
 //! | `build`, `past` | limiters that take over what another has used, and what they cannot take over |
+//! | `remote` | limiters whose keys are on a server |
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
 //! | `factory` | limiters that a default creates |
@@ -39,6 +40,7 @@ mod offenders;
 mod past;
 mod place;
 mod reload;
+pub(crate) mod remote;
 pub(crate) mod shadow;
 mod slot;
 pub(crate) mod statistics;
@@ -58,6 +60,7 @@ use self::event::{Event, RegistryError, ReloadError};
 use self::handle::LimiterHandle;
 use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names};
+use self::remote::{Connector, RemoteHandle};
 use crate::{LimiterPolicy, Policies};
 
 /// The limiters of a policy file by name. Their terms can be changed while they are in use.
@@ -139,6 +142,8 @@ pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
 
 struct Shared<C: SharedClock, U: SharedClock> {
     clocks: Clocks<C, U>,
+    /// The client of servers, if there is one.
+    connector: Option<Arc<dyn Connector>>,
     names: Names<C, U>,
     /// Held while terms change, so that changes come one after the other.
     reload: Mutex<()>,
@@ -153,9 +158,24 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`ReloadError::Unbuildable`], which checked policies do not lead to.
+    /// * [`ReloadError::Connect`] if one of them is on a server: see [`connected`](Registry::connected).
+    /// * [`ReloadError::Unbuildable`], which checked policies do not lead to.
     pub fn new(policies: Policies) -> Result<Registry, ReloadError> {
         Registry::with_clocks(policies, DefaultClock::default(), UnixClock::new())
+    }
+
+    /// Creates the limiters of `policies`, those on servers by `connector`, and the others as
+    /// [`new`](Registry::new) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Connect`] if a server cannot keep one of them.
+    pub fn connected(
+        policies: Policies,
+        connector: Arc<dyn Connector>,
+    ) -> Result<Registry, ReloadError> {
+        let clocks = Clocks { elapsed: DefaultClock::default(), unix: UnixClock::new() };
+        Registry::build(policies, clocks, Some(connector))
     }
 
     /// Reads and checks a file, and creates its limiters; see [`Policies::from_path`]. Blocks while it
@@ -195,9 +215,17 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         clock: C,
         unix: U,
     ) -> Result<Registry<C, U>, ReloadError> {
-        let clocks = Clocks { elapsed: clock, unix };
+        Registry::build(policies, Clocks { elapsed: clock, unix }, None)
+    }
+
+    fn build(
+        policies: Policies,
+        clocks: Clocks<C, U>,
+        connector: Option<Arc<dyn Connector>>,
+    ) -> Result<Registry<C, U>, ReloadError> {
         let shared = Shared {
             clocks,
+            connector,
             names: Names::default(),
             reload: Mutex::default(),
             observers: Mutex::default(),
@@ -215,10 +243,12 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     ///
     /// * [`RegistryError::Unknown`], with the most similar name.
     /// * [`RegistryError::HasKeys`] if it is divided by keys.
+    /// * [`RegistryError::IsRemote`] if its keys are on a server.
     pub fn limiter(&self, name: &str) -> Result<LimiterHandle<C, U>, RegistryError> {
         match self.form(name)? {
             (name, Form::One(slot)) => Ok(LimiterHandle::new(&name, &slot)),
             (name, Form::Keys(_)) => Err(RegistryError::HasKeys { name: name.to_string() }),
+            (name, Form::Remote(_)) => Err(RegistryError::IsRemote { name: name.to_string() }),
         }
     }
 
@@ -230,10 +260,27 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     ///
     /// * [`RegistryError::Unknown`], with the most similar name.
     /// * [`RegistryError::HasNoKeys`] if its policy has `key = "all"`.
+    /// * [`RegistryError::IsRemote`] if its keys are on a server.
     pub fn keyed(&self, name: &str) -> Result<KeyedHandle<C, U>, RegistryError> {
         match self.form(name)? {
             (name, Form::Keys(slot)) => Ok(KeyedHandle::new(&name, &slot)),
             (name, Form::One(_)) => Err(RegistryError::HasNoKeys { name: name.to_string() }),
+            (name, Form::Remote(_)) => Err(RegistryError::IsRemote { name: name.to_string() }),
+        }
+    }
+
+    /// Returns a handle of the limiter `name`, whose keys are on a server.
+    ///
+    /// Looks the name up under a lock: keep the handle, and call that.
+    ///
+    /// # Errors
+    ///
+    /// * [`RegistryError::Unknown`], with the most similar name.
+    /// * [`RegistryError::IsNotRemote`] if its keys are in the memory of the process.
+    pub fn remote(&self, name: &str) -> Result<RemoteHandle, RegistryError> {
+        match self.form(name)? {
+            (name, Form::Remote(slot)) => Ok(RemoteHandle::new(&name, &slot)),
+            (name, _) => Err(RegistryError::IsNotRemote { name: name.to_string() }),
         }
     }
 
@@ -274,6 +321,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             (name, Form::One(slot)) => (name, slot),
             (name, Form::Keys(_)) => {
                 return Err(RegistryError::HasKeys { name: name.to_string() });
+            }
+            (name, Form::Remote(_)) => {
+                return Err(RegistryError::IsRemote { name: name.to_string() });
             }
         };
         slot.place.in_force().limiter.to_any().downcast().map_err(|_| RegistryError::OtherType {

@@ -80,6 +80,7 @@ fn limiter(fields: &[&Field]) -> Value {
     let mut rules: Vec<Value> = KINDS.iter().map(|kind| of_kind(kind, &names)).collect();
     if names.contains(&"store") {
         rules.push(of_store());
+        rules.push(of_redis());
     }
     let mut properties = properties(fields.iter().copied());
     for (name, schema) in &mut properties {
@@ -141,6 +142,29 @@ fn of_store() -> Value {
             "allOf": [none_of(&["max_keys", "overrides"])],
         },
         "else": none_of(&["memory", "keys"]),
+    })
+}
+
+/// Returns the kinds of limiters that a server can keep, and the fields that have no effect there.
+fn of_redis() -> Value {
+    let kinds = [
+        "token_bucket",
+        "gcra",
+        "leaky_bucket",
+        "fixed_window",
+        "sliding_window",
+        "sliding_counter",
+        "sliding_log",
+        "weighted_log",
+    ];
+    let given = ["max_keys", "memory", "keys", "when_full", "wait", "penalty"];
+    let given: Vec<Value> = given.iter().map(|field| json!({ "required": [field] })).collect();
+    json!({
+        "if": { "properties": { "store": { "type": "object" } }, "required": ["store"] },
+        "then": {
+            "properties": { "policy": { "enum": kinds } },
+            "not": { "anyOf": given },
+        },
     })
 }
 

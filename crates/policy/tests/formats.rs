@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 use sluicegate::{PenaltyRule, Quota, Rate, WhenFull};
 use sluicegate_policy::{
-    Cost, Format, KeyField, Kind, LevelPolicy, LimiterPolicy, LoadError, Policies, Room, Size,
+    Cost, Format, KeyField, Kind, Lease, LevelPolicy, LimiterPolicy, LoadError, OnFailure,
+    Policies, RedisStore, Room, Size,
 };
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
@@ -132,6 +133,18 @@ fn every_field_is_read() {
     );
     assert_eq!(by_answers.of_answers[0].status, [401, 403]);
     assert_eq!(by_answers.of_answers[1].status_class, ["5xx"]);
+
+    let redis = |name: &str| policies.get(name).unwrap().redis.clone().unwrap();
+    assert_eq!(redis("shared"), RedisStore::new("redis://127.0.0.1:6379/"));
+    let leased = redis("shared-with-leases");
+    assert_eq!((&*leased.url, &*leased.prefix), ("rediss://ada:secret@db.example:6380/2", "app"));
+    assert_eq!(leased.time_limit, Duration::from_millis(50));
+    assert_eq!(leased.on_failure, OnFailure::Share { machines: 4 });
+    let (size, expiry) = (Some(40), Duration::from_secs(2));
+    let lease = Lease { nodes: 8, share_percent: 50, size, expiry, max_keys: 500 };
+    assert_eq!(leased.lease, Some(lease));
+    assert_eq!(redis("shared-and-open").on_failure, OnFailure::Open);
+    assert!(policies.get("first").unwrap().redis.is_none());
 
     let apart = policies.get("apart").unwrap();
     let every =

@@ -14,6 +14,8 @@ mod counted;
 mod keys;
 #[path = "registry/penalties.rs"]
 mod penalties;
+#[path = "registry/remote.rs"]
+mod remote;
 
 type TestClock = Arc<ManualClock>;
 

@@ -339,6 +339,11 @@ fn an_editor_is_told_what_each_word_means() {
     fields(&schema["$defs"], &mut found);
     let described = |name: &str| {
         let schemas = found.iter().filter(|(own, _)| *own == name).map(|(_, schema)| *schema);
+        // A field may have words or something else.
+        let schemas = schemas.flat_map(|schema| {
+            let any_of = schema.get("anyOf").and_then(Value::as_array);
+            std::iter::once(schema).chain(any_of.into_iter().flatten())
+        });
         let words = |schema: &Value| {
             let both = schema.get("enum").and(schema.get("enumDescriptions"));
             both.map(|about| {

@@ -26,12 +26,15 @@
 //! |---|---|
 //! | `async` (default) | `Async`: runs scripts on the connections of the crate `redis` for tokio |
 //! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
+//! | `policy` | `RedisConnector`: the limiters of policy files (`sluicegate-policy`) on the servers that they name |
 //! | `cluster` | `Cluster`: runs scripts on a cluster, and follows keys that move |
 //! | `sentinel` | `Sentinels`: runs scripts on the primary that sentinels name |
 //! | `tls` | connections of the crate `redis` by TLS |
 
 mod all;
 mod concurrency;
+#[cfg(feature = "policy")]
+mod connector;
 mod decision;
 mod error;
 mod estimate;
@@ -50,6 +53,8 @@ mod tests;
 
 pub use crate::all::RedisAll;
 pub use crate::concurrency::{Held, RedisConcurrency};
+#[cfg(feature = "policy")]
+pub use crate::connector::RedisConnector;
 pub use crate::decision::{Decision, Verb};
 pub use crate::error::{
     KeyError, LimitError, RenewError, StoreError, TryAcquireAllError, TryAcquireError,

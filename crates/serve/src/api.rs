@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `check` | `POST /v1/check`, `/v1/check/batch`, `/v1/peek` |
 //! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
+//! | `offence` | `POST /v1/offence` |
 //! | `limiters` | `GET /v1/limiters` |
 //! | `admin` | `POST /v1/reset`, `/v1/reload` |
 //! | `metrics` | `GET /metrics` |
@@ -20,6 +21,7 @@ mod failure;
 mod health;
 mod limiters;
 mod metrics;
+mod offence;
 mod unserved;
 
 use axum::Router;
@@ -69,6 +71,7 @@ fn described() -> OpenApiRouter<Service> {
         .routes(routes!(check::batch))
         .routes(routes!(check::peek))
         .routes(routes!(auth::auth))
+        .routes(routes!(offence::offence))
         .routes(routes!(limiters::limiters))
         .routes(routes!(admin::reset))
         .routes(routes!(admin::reload))

@@ -21,5 +21,3 @@ pub use self::check::{Check, CheckError, Key, MAX_KEY_BYTES};
 pub use self::request::{Judged, judge};
 pub use self::seconds::Seconds;
 pub use self::several::AllOrNone;
-
-pub(crate) use self::ask::Ask;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
-use sluicegate_policy::{KeyedHandle, LimiterHandle, LimiterPolicy, Registry};
+use sluicegate_policy::{KeyedHandle, LimiterHandle, LimiterPolicy, Registry, RemoteHandle};
 
 /// The limiters of a [`Registry`] by name. They are those of the file in force: a reload replaces them
 /// all in one step.
@@ -38,6 +38,8 @@ pub enum NamedLimiter {
     Single(LimiterHandle),
     /// A limiter for each key.
     Keyed(KeyedHandle),
+    /// A limiter on a server that several machines share.
+    Remote(RemoteHandle),
 }
 
 impl NamedLimiter {
@@ -47,6 +49,7 @@ impl NamedLimiter {
         match self {
             NamedLimiter::Single(handle) => handle.name(),
             NamedLimiter::Keyed(handle) => handle.name(),
+            NamedLimiter::Remote(handle) => handle.name(),
         }
     }
 
@@ -56,13 +59,18 @@ impl NamedLimiter {
         match self {
             NamedLimiter::Single(handle) => handle.policy(),
             NamedLimiter::Keyed(handle) => handle.policy(),
+            NamedLimiter::Remote(handle) => handle.policy(),
         }
     }
 
     /// Returns true if it has a limiter for each key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        matches!(self, NamedLimiter::Keyed(_))
+        match self {
+            NamedLimiter::Single(_) => false,
+            NamedLimiter::Keyed(_) => true,
+            NamedLimiter::Remote(handle) => handle.has_keys(),
+        }
     }
 }
 
@@ -71,13 +79,10 @@ impl InForce {
         let mut in_force = InForce::default();
         for name in registry.names() {
             // A name that is gone since, or has become one with keys, is in the next reload's.
-            let limiter = match registry.limiter(&name) {
-                Ok(handle) => NamedLimiter::Single(handle),
-                Err(_) => match registry.keyed(&name) {
-                    Ok(handle) => NamedLimiter::Keyed(handle),
-                    Err(_) => continue,
-                },
-            };
+            let limiter = registry.limiter(&name).map(NamedLimiter::Single);
+            let limiter = limiter.or_else(|_| registry.keyed(&name).map(NamedLimiter::Keyed));
+            let limiter = limiter.or_else(|_| registry.remote(&name).map(NamedLimiter::Remote));
+            let Ok(limiter) = limiter else { continue };
             in_force.places.insert(name.into_boxed_str(), in_force.limiters.len());
             in_force.limiters.push(limiter);
         }

@@ -26,6 +26,10 @@ impl Checks<'_> {
         }
         let kind = self.kind(&given);
         let store = self.store(&given, kind.as_ref());
+        let redis = match given.get("store").filter(|store| store.table().is_some()) {
+            None => Some(None),
+            Some(store) => self.redis_store(&given, kind.as_ref(), store).map(Some),
+        };
         let cost = self.cost(&given, kind.as_ref());
         let penalty = self.penalty(&given);
         let (filter, except) = (self.only(&given), self.except(&given));
@@ -41,6 +45,7 @@ impl Checks<'_> {
             cost: cost?,
             penalty: penalty?,
             store: store?,
+            redis: redis?,
             wait: given.get("wait").and_then(time),
             shadow: matches!(given.get("shadow").map(|node| &node.value), Some(Value::Flag(true))),
             overrides,
@@ -74,7 +79,11 @@ impl Checks<'_> {
                 continue;
             }
             let Some(kind) = self.override_kind(given, &entry.node, kind) else { continue };
-            if given.get("max_keys").is_some() && !kind.is_new_when_full() {
+            let is_on_redis = given.get("store").is_some_and(|store| store.table().is_some());
+            if is_on_redis && let Some(expected) = kind.not_on_redis() {
+                let (place, store) = (entry.node.span.clone(), given.place_of("store"));
+                self.errors.push(messages::kind_not_on_redis(place, store, expected));
+            } else if given.get("max_keys").is_some() && !kind.is_new_when_full() {
                 let place = given.place_of("max_keys");
                 let problem = messages::keys_are_kept(place, Some(entry.node.span.clone()));
                 self.errors.push(problem);

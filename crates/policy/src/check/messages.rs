@@ -257,6 +257,39 @@ pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -
     }
 }
 
+pub(super) fn not_on_redis(field: &str, place: Range<usize>, store: Range<usize>) -> Problem {
+    let title = format!("`{field}` does not belong to a store on a server");
+    let label = "expected it only beside a store in the memory of the process";
+    Problem::new(place, field, title, label).with_context(store, IN_THIS_STORE)
+}
+
+pub(super) fn kind_not_on_redis(
+    place: Range<usize>,
+    store: Range<usize>,
+    expected: &str,
+) -> Problem {
+    Problem::new(place, "policy", "no server can keep this limiter", expected)
+        .with_context(store, IN_THIS_STORE)
+}
+
+pub(super) fn not_a_url(place: Range<usize>) -> Problem {
+    let title = "`store.redis` is not the URL of a server";
+    let label = "expected, for example, \"redis://127.0.0.1:6379/\", or rediss:// for TLS";
+    Problem::new(place, "store.redis", title, label)
+}
+
+pub(super) fn too_small_to_lease(
+    place: Range<usize>,
+    leases: Range<usize>,
+    limit: u64,
+    smallest: u64,
+) -> Problem {
+    let title = format!("the limit of {limit} is too small for these leases");
+    let label =
+        format!("must be at least {smallest}; or take a greater `share`, fewer `nodes`, or no leases");
+    Problem::new(place, "limit", title, label).with_context(leases, "the leases")
+}
+
 pub(super) fn two_sizes(keys: Range<usize>, memory: Range<usize>) -> Problem {
     let title = "`keys` and `memory` are both given";
     let label = "give either `memory` or `keys`, not both";

@@ -6,6 +6,7 @@ use super::requests::{
     COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, OFFENCES_FORM, TEXT,
 };
 use super::{Field, Form, KindFields};
+use crate::RedisStore;
 
 /// The longest name of a limiter, in characters.
 pub(crate) const MAX_NAME: usize = 200;
@@ -69,6 +70,68 @@ static DAYS: [Field; 7] = [
     field("friday", Form::Whole(0, MAX_COUNT), "The amount of Fridays."),
     field("saturday", Form::Whole(0, MAX_COUNT), "The amount of Saturdays."),
     field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
+];
+
+static LEASE: [Field; 5] = [
+    needed(
+        "nodes",
+        Form::Within(1, 10_000),
+        "The greatest number of processes that hold leases at a time: from 1 to 10000.",
+    ),
+    field(
+        "share",
+        Form::Within(1, 90),
+        "The part of the limit that all leases of a key may be together, in percent: 25 if left out.",
+    ),
+    field(
+        "size",
+        Form::Within(1, MAX_SIZE),
+        "The largest lease, in permits; if left out, as the share allows.",
+    ),
+    field(
+        "expiry",
+        Form::Time,
+        "The time without a request after which a lease is given back: 1 s if left out.",
+    ),
+    field("max_keys", Form::Within(1, 1 << 24), "The most keys with a lease: 10000 if left out."),
+];
+
+static SHARE_OF_MACHINES: [Field; 1] = [needed(
+    "share",
+    Form::Within(1, u32::MAX as u64),
+    "The number of machines, of which each grants an equal share of the limit.",
+)];
+
+static REDIS: [Field; 5] = [
+    needed(
+        "redis",
+        Form::Text(MAX_TEXT),
+        "The URL of a Redis or Valkey server, such as redis://127.0.0.1:6379/.",
+    ),
+    field(
+        "prefix",
+        Form::Text(RedisStore::MAX_PREFIX),
+        "The beginning of names on the server: sluicegate if left out.",
+    ),
+    field(
+        "time_limit",
+        Form::Time,
+        "The longest that a decision waits for the server: 250 ms if left out.",
+    ),
+    field(
+        "on_failure",
+        Form::Either(
+            &Form::Word(&["closed", "open"]),
+            &Form::Table(&SHARE_OF_MACHINES, "{ share = 4 }"),
+        ),
+        "The answer while the server gives none: `closed` (default), `open`, or each machine's share of the \
+         limit.",
+    ),
+    field(
+        "lease",
+        Form::Table(&LEASE, "{ nodes = 8 }"),
+        "Leases of keys that are asked for often; none if left out.",
+    ),
 ];
 
 static PENALTY: [Field; 7] = [
@@ -196,7 +259,14 @@ pub(crate) static LIMITER: [Field; 32] = [
         Form::Table(&PENALTY, "{ offences = 5, within = \"10 minutes\", refuse_for = \"1 hour\" }"),
         "Refuses a key for a time after a number of offences; no penalty if left out.",
     ),
-    field("store", Form::Word(&["exact", "table"]), "The store of the keys; exact if left out."),
+    field(
+        "store",
+        Form::Either(
+            &Form::Word(&["exact", "table"]),
+            &Form::Table(&REDIS, "{ redis = \"redis://127.0.0.1:6379/\" }"),
+        ),
+        "The store of the keys; exact if left out. A table names the server that several machines share.",
+    ),
     field(
         "max_keys",
         Form::Whole(1, MAX_SIZE),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::KINDS;
 
 /// Words that fields have, besides the kinds of limiters.
-const WORDS: [(&str, &str); 21] = [
+const WORDS: [(&str, &str); 23] = [
     ("meter", "Each request adds to a level, which leaks at the rate."),
     ("min_interval", "Requests are at least an interval apart."),
     ("smooth", "Tokens come back continuously."),
@@ -25,6 +25,8 @@ const WORDS: [(&str, &str); 21] = [
     ("deny", "Its requests are denied."),
     ("admit", "Its requests are admitted."),
     ("refuse", "A request that is not granted its permits at once is refused."),
+    ("closed", "Requests are refused."),
+    ("open", "Requests are granted."),
     ("refusals", "Requests that the limit refuses."),
     ("client", "Address or name of the client."),
     ("all", "One limiter for all requests."),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::remote::ConnectError;
 use crate::{LimiterPolicy, LoadError, Unbuildable};
 
 /// A change of a [`Registry`](super::Registry), as its observers are told of it.
@@ -54,6 +55,14 @@ pub enum ReloadError {
     /// The file cannot be read, or has mistakes.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A limiter cannot be kept on a server.
+    #[error("limiter \"{name}\": {error}", name = crate::escaped(name))]
+    Connect {
+        /// Its name.
+        name: String,
+        /// The reason.
+        error: ConnectError,
+    },
     /// A limiter cannot be built. (Those of a file that has been checked can.)
     #[error("limiter \"{name}\": {error}", name = crate::escaped(name))]
     Unbuildable {
@@ -91,6 +100,21 @@ pub enum RegistryError {
         crate::escaped(name)
     )]
     HasNoKeys {
+        /// The name.
+        name: String,
+    },
+    /// The keys of the limiter are on a server.
+    #[error("limiter \"{}\" is kept on a server: use `remote`", crate::escaped(name))]
+    IsRemote {
+        /// The name.
+        name: String,
+    },
+    /// The keys of the limiter are in the memory of the process.
+    #[error(
+        "limiter \"{}\" is not kept on a server: use `limiter` or `keyed`, or write `store = {{ redis = .. }}` in its policy",
+        crate::escaped(name)
+    )]
+    IsNotRemote {
         /// The name.
         name: String,
     },
@@ -159,7 +183,7 @@ fn change(
         ("except", old.except != new.except),
         ("cost", old.cost != new.cost),
         ("penalty", old.penalty != new.penalty),
-        ("store", old.store != new.store),
+        ("store", old.store != new.store || old.redis != new.redis),
         ("wait", old.wait != new.wait),
         ("shadow", old.shadow != new.shadow),
         ("overrides", old.overrides != new.overrides),

@@ -85,13 +85,14 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             cost: Cost::Permits(1),
             penalty: None,
             store: Store::default(),
+            redis: None,
             wait: None,
             shadow: false,
             overrides: Vec::new(),
         });
         let add = || {
             reload::check(&policy)?;
-            self.shared.names.put(&policy, false, &self.shared.clocks)
+            self.shared.names.put(&policy, None, false, &self.shared.clocks)
         };
         add().map_err(|error| RegistryError::Unbuildable { name: name.to_owned(), error })?;
         drop(changing);

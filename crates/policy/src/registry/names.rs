@@ -10,6 +10,7 @@ use super::in_line::Current;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
 use super::offenders::Offenders;
+use super::remote::{RemoteLimits, RemoteSlot};
 use super::slot::Slot;
 use crate::{KeyField, LimiterPolicy, Unbuildable};
 
@@ -17,7 +18,11 @@ use crate::{KeyField, LimiterPolicy, Unbuildable};
 pub(super) enum Form<C: SharedClock, U: SharedClock> {
     One(Arc<Slot<LimiterOfKind<C, U>>>),
     Keys(Arc<Slot<Keys<C, U>>>),
+    Remote(Arc<RemoteSlot>),
 }
+
+/// The limiter of a policy on its server, if it is on one.
+pub(super) type Remote = Option<Arc<dyn RemoteLimits>>;
 
 /// The limiter of a name.
 pub(super) struct Named<C: SharedClock, U: SharedClock> {
@@ -88,10 +93,11 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
     pub(super) fn put(
         &self,
         policy: &Arc<LimiterPolicy>,
+        remote: Remote,
         is_of_file: bool,
         clocks: &Clocks<C, U>,
     ) -> Result<(), Unbuildable> {
-        let form = Form::new(policy, clocks)?;
+        let form = Form::new(policy, remote, clocks)?;
         let named = Named { form, is_of_file, is_removed: false };
         let mut map = self.write();
         if self.is_counted.get().is_some() {
@@ -103,8 +109,15 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
 }
 
 impl<C: SharedClock, U: SharedClock> Form<C, U> {
-    fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks<C, U>) -> Result<Self, Unbuildable> {
+    fn new(
+        policy: &Arc<LimiterPolicy>,
+        remote: Remote,
+        clocks: &Clocks<C, U>,
+    ) -> Result<Self, Unbuildable> {
         let own = Arc::clone(policy);
+        if let Some(limits) = remote {
+            return Ok(Form::Remote(Arc::new(RemoteSlot::new(own, limits))));
+        }
         let offenders = Offenders::new(policy.penalty.as_ref(), &clocks.elapsed)?;
         Ok(if has_keys(policy) {
             let line = |place: &Arc<_>| {
@@ -122,11 +135,22 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
         })
     }
 
+    /// Returns true if a policy, with its limiter on a server if it has one, is of the same form.
+    pub(super) fn is_of(&self, policy: &LimiterPolicy, remote: &Remote) -> bool {
+        match (self, remote) {
+            (Form::Remote(_), Some(_)) => true,
+            (Form::One(_), None) => !has_keys(policy),
+            (Form::Keys(_), None) => has_keys(policy),
+            _ => false,
+        }
+    }
+
     /// Returns the policy in force.
     pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
         match self {
             Form::One(slot) => slot.place.policy(),
             Form::Keys(slot) => slot.place.policy(),
+            Form::Remote(slot) => slot.policy(),
         }
     }
 
@@ -135,6 +159,7 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
         let answers = match self {
             Form::One(slot) => &slot.place.answers,
             Form::Keys(slot) => &slot.place.answers,
+            Form::Remote(slot) => &slot.answers,
         };
         _ = answers.get_or_init(AnswerCounters::new);
     }
@@ -150,6 +175,7 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
                 slot.place.set_removed(is_removed);
                 slot.keep_line();
             }
+            Form::Remote(slot) => slot.set_removed(is_removed),
         }
     }
 
@@ -158,6 +184,7 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
         match self {
             Form::One(slot) => Arc::strong_count(slot) > 1,
             Form::Keys(slot) => Arc::strong_count(slot) > 1,
+            Form::Remote(slot) => Arc::strong_count(slot) > 1,
         }
     }
 }
@@ -167,11 +194,12 @@ impl<C: SharedClock, U: SharedClock> Clone for Form<C, U> {
         match self {
             Form::One(slot) => Form::One(Arc::clone(slot)),
             Form::Keys(slot) => Form::Keys(Arc::clone(slot)),
+            Form::Remote(slot) => Form::Remote(Arc::clone(slot)),
         }
     }
 }
 
 /// Returns true if there is a limiter for each key.
-pub(super) fn has_keys(policy: &LimiterPolicy) -> bool {
+fn has_keys(policy: &LimiterPolicy) -> bool {
     policy.key != [KeyField::All]
 }

@@ -10,7 +10,8 @@ use sluicegate::ManualClock;
 use super::Registry;
 use super::clocks::SharedClock;
 use super::event::{Event, ReloadError};
-use super::names::{Form, has_keys};
+use super::names::{Form, Remote};
+use super::remote::ConnectError;
 use crate::{Kind, LimiterPolicy, Policies, Unbuildable};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
@@ -78,16 +79,37 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         for policy in &policies {
             check(policy).map_err(|error| unbuildable(policy, error))?;
         }
+        let remotes: Vec<Remote> =
+            policies.iter().map(|policy| self.connect(policy)).collect::<Result<_, _>>()?;
         let mut events = Vec::new();
-        for policy in &policies {
-            events.extend(self.enforce(policy).map_err(|error| unbuildable(policy, error))?);
+        for (policy, remote) in policies.iter().zip(remotes) {
+            events
+                .extend(self.enforce(policy, remote).map_err(|error| unbuildable(policy, error))?);
         }
         events.append(&mut self.remove_others(&policies));
         Ok(events)
     }
 
+    /// Returns the limiter of a policy on its server, if it is to be on one.
+    fn connect(&self, policy: &LimiterPolicy) -> Result<Remote, ReloadError> {
+        let connected = match &self.shared.connector {
+            Some(connector) => connector.connect(policy),
+            None if policy.redis.is_none() => return Ok(None),
+            None => Err(ConnectError(
+                "`store` names a server, and this program has no client for it: create the registry with a \
+                 connector, or keep the limiter in memory"
+                    .to_owned(),
+            )),
+        };
+        connected.map_err(|error| ReloadError::Connect { name: policy.name.clone(), error })
+    }
+
     /// Puts one policy in force.
-    fn enforce(&self, policy: &Arc<LimiterPolicy>) -> Result<Option<Event>, Unbuildable> {
+    fn enforce(
+        &self,
+        policy: &Arc<LimiterPolicy>,
+        remote: Remote,
+    ) -> Result<Option<Event>, Unbuildable> {
         let (names, clocks) = (&self.shared.names, &self.shared.clocks);
         let found = {
             let mut names = names.write();
@@ -98,20 +120,25 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         };
         let new = || Arc::clone(policy);
         let Some((form, was_removed)) = found else {
-            names.put(policy, true, clocks)?;
+            names.put(policy, remote, true, clocks)?;
             return Ok(Some(Event::Added { policy: new() }));
         };
         let old = form.policy();
-        let is_same_form = has_keys(&old) == has_keys(policy);
+        let is_same_form = form.is_of(policy, &remote);
         let mut is_in_place = true;
         if !is_same_form {
-            names.put(policy, true, clocks)?;
+            names.put(policy, remote, true, clocks)?;
             form.set_removed(true);
             is_in_place = false;
         } else if old != *policy {
-            is_in_place = match &form {
-                Form::One(slot) => self.enforce_one(slot, &old, policy)?,
-                Form::Keys(slot) => self.enforce_keys(slot, &old, policy)?,
+            is_in_place = match (&form, remote) {
+                (Form::One(slot), _) => self.enforce_one(slot, &old, policy)?,
+                (Form::Keys(slot), _) => self.enforce_keys(slot, &old, policy)?,
+                (Form::Remote(slot), Some(limits)) => {
+                    slot.enforce(new(), limits);
+                    true
+                }
+                (Form::Remote(_), None) => true,
             };
         }
         if was_removed && is_same_form {

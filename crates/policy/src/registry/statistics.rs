@@ -93,6 +93,19 @@ fn statistics<C: SharedClock, U: SharedClock>(name: &str, form: &Form<C, U>) -> 
                 healed: slot.line.healed(),
             }
         }
+        // The server has the keys, and their states.
+        Form::Remote(slot) => LimiterStatistics {
+            name: name.to_owned(),
+            counts: slot.answers.get().map(AnswerCounters::counts),
+            denials: slot.answers.get().map(AnswerCounters::denials),
+            waits: None,
+            shadow: slot.shadow.counts(),
+            state: None,
+            waiting: 0,
+            keys: None,
+            memory_bytes: None,
+            healed: 0,
+        },
         Form::Keys(slot) => {
             let answers = slot.place.answers.get();
             let keys: &dyn KeyedLimiter<[u8]> = slot.line.store();

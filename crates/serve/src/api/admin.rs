@@ -47,18 +47,19 @@ pub(super) struct Reloaded {
     events: Vec<String>,
 }
 
-/// Makes a limiter, or the limiter of a key, full again. `cost` is of no use here.
+/// Makes a limiter, or the limiter of a key, full again, and ends its penalty. `cost` is of no use here.
 #[utoipa::path(
     post,
     path = "/v1/reset",
     tag = "administration",
     request_body = Check,
     responses(
-        (status = 204, description = "It is full"),
+        (status = 204, description = "It is full, and has no penalty"),
         (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 503, description = "The server of the limiter gives no answer", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reset(
@@ -67,8 +68,11 @@ pub(super) async fn reset(
     JsonBody(check): JsonBody<Check>,
 ) -> Result<StatusCode, Failure> {
     let in_force = service.limiters().load();
-    check.resolve(&in_force, service.limiters().registry())?.reset();
-    Ok(StatusCode::NO_CONTENT)
+    let ask = check.resolve(&in_force, service.limiters().registry())?;
+    match ask.reset().await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
+    }
 }
 
 /// Reads the policy file again. If it has a mistake, everything stays as it was.

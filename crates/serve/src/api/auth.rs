@@ -107,7 +107,7 @@ pub(super) async fn auth(
         return Err(Failure::new(StatusCode::NOT_FOUND, detail));
     }
     let request = ProxiedRequest::new(&headers, &client, asked.fields);
-    let judged = judge(&in_force, names.as_deref(), &request);
+    let judged = judge(&in_force, names.as_deref(), &request).await;
     match judged.denied_by.and_then(|which| judged.answers.get(which)) {
         None => Ok(StatusCode::NO_CONTENT.into_response()),
         Some(answer) => Ok(refuse(denied, answer)),

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::failure::Failure;
-use crate::decision::{AllOrNone, Answer, Ask, Check};
+use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
 
 /// Several checks.
@@ -56,7 +56,7 @@ pub(super) async fn check(
         return Ok(Json(ask.wait(longest.0).await).into_response());
     }
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(Json(ask.take()).into_response())
+    Ok(Json(ask.take().await).into_response())
 }
 
 /// Tells what a check would be answered, and takes nothing.
@@ -77,7 +77,7 @@ pub(super) async fn peek(
 ) -> Result<Response, Failure> {
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(Json(ask.peek()).into_response())
+    Ok(Json(ask.peek().await).into_response())
 }
 
 /// Answers several checks at once, each by itself or all together. If one of them is wrong, none is
@@ -110,7 +110,11 @@ pub(super) async fn batch(
         asks.push(ask.map_err(|error| Failure::from(error).of_check(place))?);
     }
     if batch.all_or_none {
-        return Ok(Json(AllOrNone::take(&asks)).into_response());
+        return Ok(Json(AllOrNone::take(&asks).await).into_response());
     }
-    Ok(Json(Answers { answers: asks.iter().map(Ask::take).collect() }).into_response())
+    let mut answers = Vec::with_capacity(given);
+    for ask in &asks {
+        answers.push(ask.take().await);
+    }
+    Ok(Json(Answers { answers }).into_response())
 }

@@ -41,6 +41,9 @@ pub struct Answer<'l> {
     /// True if it would be denied, were it not for the `shadow` of the policy.
     #[serde(skip_serializing_if = "is_false")]
     pub would_deny: bool,
+    /// True if the server of the limiter gave no answer, so that the policy's `on_failure` has.
+    #[serde(skip_serializing_if = "is_false")]
+    pub fallback: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -75,6 +78,10 @@ pub enum Reason {
     Removed,
     /// The request lacks a value of the limiter's key, and the policy says to deny it.
     KeyMissing,
+    /// The key has offended too often. `retry_after` says when its penalty ends.
+    Penalized,
+    /// The server of the limiter gives no answer, and the policy's `on_failure` is `closed`.
+    Unavailable,
 }
 
 impl<'l> Answer<'l> {
@@ -90,6 +97,7 @@ impl<'l> Answer<'l> {
             reason: None,
             which: None,
             would_deny: false,
+            fallback: false,
         }
     }
 
@@ -110,22 +118,40 @@ impl<'l> Answer<'l> {
             reason: Some(reason),
             which: Some(denied.which()),
             would_deny: false,
+            fallback: false,
         }
     }
 
     /// Returns the denial of a request that has no key for the limiter.
     pub(super) fn without_key(limiter: &'l str) -> Answer<'l> {
+        Answer::stateless(limiter, 0, Reason::KeyMissing)
+    }
+
+    /// Returns the denial of a key whose penalty runs for so long.
+    pub(super) fn penalized(limiter: &'l str, cost: u64, left: Duration) -> Answer<'l> {
+        let retry_after = Some(Seconds(left));
+        Answer { retry_after, ..Answer::stateless(limiter, cost, Reason::Penalized) }
+    }
+
+    /// Returns the denial by a limiter whose server gives no answer.
+    pub(super) fn unavailable(limiter: &'l str, cost: u64) -> Answer<'l> {
+        Answer { fallback: true, ..Answer::stateless(limiter, cost, Reason::Unavailable) }
+    }
+
+    /// Returns a denial that tells nothing of the limiter.
+    fn stateless(limiter: &'l str, cost: u64, reason: Reason) -> Answer<'l> {
         Answer {
             limiter,
             decision: Decision::Denied,
-            cost: 0,
+            cost,
             limit: None,
             remaining: None,
             reset_after: None,
             retry_after: None,
-            reason: Some(Reason::KeyMissing),
+            reason: Some(reason),
             which: None,
             would_deny: false,
+            fallback: false,
         }
     }
 
@@ -138,6 +164,11 @@ impl<'l> Answer<'l> {
     ) -> Answer<'l> {
         let (decision, retry_after) = (Decision::Denied, retry_after.map(Seconds));
         Answer { decision, cost, retry_after, reason: Some(reason), ..self }
+    }
+
+    /// Notes whether the limiter's server gave the answer, or the policy.
+    pub(super) fn fallen_back(self, fallback: bool) -> Answer<'l> {
+        Answer { fallback, ..self }
     }
 
     /// Turns a denial into the grant of a limiter with `shadow`, which has taken nothing.

@@ -1,9 +1,12 @@
 //! A question whose limiter and key are known to be right.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Receipt};
-use sluicegate_policy::{Pass, WaitError};
+use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Offence, Receipt};
+use sluicegate_policy::{
+    OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
+};
 
 use super::answer::{Answer, Reason};
 use crate::limiters::NamedLimiter;
@@ -23,11 +26,15 @@ impl<'l> Ask<'l> {
         Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
     }
 
-    /// Takes the permits, or none.
-    pub(crate) fn take(&self) -> Answer<'l> {
+    /// Takes the permits, or none. Waits for nothing but the server of a limiter that is on one.
+    pub(crate) async fn take(&self) -> Answer<'l> {
         let pass = match self.limiter {
             NamedLimiter::Single(handle) => handle.try_pass_with(self.permits),
             NamedLimiter::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
+            NamedLimiter::Remote(handle) => {
+                let answer = handle.try_pass_with(&self.text(), self.permits).await;
+                return self.of_server(answer);
+            }
         };
         match pass {
             Ok(pass) => self.passed(&pass),
@@ -48,6 +55,8 @@ impl<'l> Ask<'l> {
             NamedLimiter::Keyed(handle) => {
                 handle.acquire_async_within(&self.key, self.permits, longest).await
             }
+            // There is no line before a server.
+            NamedLimiter::Remote(_) => return self.take().await,
         };
         match pass {
             Ok(pass) => self.passed(&pass),
@@ -59,21 +68,25 @@ impl<'l> Ask<'l> {
                     WaitError::Removed { .. } => Reason::Removed,
                     _ => Reason::RateLimited,
                 };
-                self.peek_for(0).refused(self.permits, reason, error.retry_after())
+                self.peek_for(0).await.refused(self.permits, reason, error.retry_after())
             }
         }
     }
 
     /// Returns the answer that [`take`](Ask::take) would give, and takes nothing.
-    pub(crate) fn peek(&self) -> Answer<'l> {
-        self.peek_for(self.permits)
+    pub(crate) async fn peek(&self) -> Answer<'l> {
+        self.peek_for(self.permits).await
     }
 
     /// Returns the answer to this question for another number of permits, and takes nothing.
-    pub(super) fn peek_for(&self, permits: u64) -> Answer<'l> {
+    pub(super) async fn peek_for(&self, permits: u64) -> Answer<'l> {
         let answer = match self.limiter {
             NamedLimiter::Single(handle) => handle.peek(permits),
             NamedLimiter::Keyed(handle) => handle.peek(&self.key, permits),
+            NamedLimiter::Remote(handle) => {
+                let answer = handle.peek(&self.text(), permits).await;
+                return self.of_server(answer);
+            }
         };
         match answer {
             Ok(grant) => self.granted(&grant),
@@ -90,22 +103,50 @@ impl<'l> Ask<'l> {
         self.permits
     }
 
-    /// Takes the permits so that they can be given back.
-    pub(super) fn take_revocable(&self) -> Result<Receipt<'_>, Denied> {
-        match self.limiter {
+    /// Takes the permits so that they can be given back; `None` for a limiter that is on a server.
+    pub(super) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
+        Some(match self.limiter {
             NamedLimiter::Single(handle) => handle.try_acquire_revocable(self.permits),
             NamedLimiter::Keyed(handle) => {
                 handle.try_acquire_revocable(&self.key[..], self.permits)
             }
-        }
+            NamedLimiter::Remote(_) => return None,
+        })
     }
 
-    /// Makes the limiter, or that of the key, full again.
-    pub(crate) fn reset(&self) {
+    /// Makes the limiter, or that of the key, full again, and ends its penalty.
+    ///
+    /// # Errors
+    ///
+    /// [`RemoteFailure`] if its server gives no answer.
+    pub(crate) async fn reset(&self) -> Result<(), RemoteFailure> {
         match self.limiter {
             NamedLimiter::Single(handle) => handle.reset(),
             NamedLimiter::Keyed(handle) => handle.reset(&self.key[..]),
+            NamedLimiter::Remote(handle) => handle.reset(&self.text()).await?,
         }
+        Ok(())
+    }
+
+    /// Reports offences.
+    ///
+    /// # Errors
+    ///
+    /// [`OffenceError`] if the policy has no penalty, or there is no space for the key.
+    pub(crate) fn offend(&self, offences: u64) -> Result<Offence, OffenceError> {
+        match self.limiter {
+            NamedLimiter::Single(handle) => handle.offend(offences),
+            NamedLimiter::Keyed(handle) => handle.offend(&self.key, offences),
+            // A policy on a server has no penalty.
+            NamedLimiter::Remote(handle) => {
+                Err(OffenceError::NoPenalty { name: handle.name().to_owned() })
+            }
+        }
+    }
+
+    /// Returns the limiter.
+    pub(crate) fn limiter(&self) -> &'l NamedLimiter {
+        self.limiter
     }
 
     pub(super) fn granted(&self, grant: &Grant) -> Answer<'l> {
@@ -113,7 +154,15 @@ impl<'l> Ask<'l> {
     }
 
     pub(super) fn denied(&self, denied: &Denied) -> Answer<'l> {
-        Answer::denied(self.limiter.name(), self.permits, denied)
+        let left = match self.limiter {
+            NamedLimiter::Single(handle) => handle.penalty_left(),
+            NamedLimiter::Keyed(handle) => handle.penalty_left(&self.key),
+            NamedLimiter::Remote(_) => None,
+        };
+        match left {
+            Some(left) => Answer::penalized(self.limiter.name(), self.permits, left),
+            None => Answer::denied(self.limiter.name(), self.permits, denied),
+        }
     }
 
     fn passed(&self, pass: &Pass) -> Answer<'l> {
@@ -122,5 +171,20 @@ impl<'l> Ask<'l> {
             Some(denied) => self.denied(&denied).overruled(),
             None => self.granted(&pass.grant()),
         }
+    }
+
+    fn of_server(&self, answer: Result<RemotePass, RemoteRefusal>) -> Answer<'l> {
+        match answer {
+            Ok(RemotePass { pass, is_fallback }) => self.passed(&pass).fallen_back(is_fallback),
+            Err(RemoteRefusal::Denied { denied, is_fallback }) => {
+                self.denied(&denied).fallen_back(is_fallback)
+            }
+            Err(_) => Answer::unavailable(self.limiter.name(), self.permits),
+        }
+    }
+
+    /// Returns the key as text, as servers have it. Bytes that are no text become U+FFFD.
+    fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.key)
     }
 }

@@ -119,16 +119,16 @@ impl Check {
         let Some(limiter) = in_force.get(&self.limiter) else {
             return Err(unknown(registry, &self.limiter));
         };
-        let key = match (limiter, &self.key) {
-            (NamedLimiter::Single(_), None) => String::new(),
-            (NamedLimiter::Single(_), Some(_)) => {
+        let key = match (limiter.has_keys(), &self.key) {
+            (false, None) => String::new(),
+            (false, Some(_)) => {
                 return Err(CheckError::KeyNotWanted { limiter: self.limiter.clone() });
             }
-            (NamedLimiter::Keyed(_), None) => {
+            (true, None) => {
                 let (limiter, parts) = (self.limiter.clone(), parts(limiter));
                 return Err(CheckError::KeyMissing { limiter, parts });
             }
-            (NamedLimiter::Keyed(_), Some(key)) => self.key_text(limiter, key)?,
+            (true, Some(key)) => self.key_text(limiter, key)?,
         };
         Ok(Ask::new(limiter, key.into_bytes(), self.cost))
     }

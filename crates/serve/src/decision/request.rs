@@ -5,7 +5,7 @@ use sluicegate_policy::{RequestFields, Subject};
 use super::answer::Answer;
 use super::ask::Ask;
 use super::several::AllOrNone;
-use crate::limiters::{InForce, NamedLimiter};
+use crate::limiters::InForce;
 
 /// The decision on a request.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Judged<'l> {
 /// nothing is taken, as far as [`AllOrNone`] says.
 ///
 /// Each policy makes the key and the cost of the request, as for a line of a log in a replay.
-pub fn judge<'l>(
+pub async fn judge<'l>(
     in_force: &'l InForce,
     names: Option<&[&str]>,
     request: &impl RequestFields,
@@ -40,7 +40,7 @@ pub fn judge<'l>(
             }
             Subject::Key { permits } => {
                 // The key of all requests is no key to a limiter without.
-                if let NamedLimiter::Single(_) = limiter {
+                if !limiter.has_keys() {
                     key.clear();
                 }
                 asks.push(Ask::new(limiter, key, Some(permits)));
@@ -49,10 +49,10 @@ pub fn judge<'l>(
     }
     if let [only] = &asks[..] {
         // In one step: it cannot be void.
-        let answer = only.take();
+        let answer = only.take().await;
         let denied_by = (!answer.is_granted()).then_some(0);
         return Judged { answers: vec![answer], denied_by };
     }
-    let AllOrNone { which, answers, .. } = AllOrNone::take(&asks);
+    let AllOrNone { which, answers, .. } = AllOrNone::take(&asks).await;
     Judged { answers, denied_by: which }
 }

@@ -28,37 +28,51 @@ impl<'l> AllOrNone<'l> {
     ///
     /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
     /// limiter are looked at for their sum. If another caller is faster at one of them after that, the permits
-    /// of those before it are given back as far as their limiters can, and stay spent otherwise. No limit is
-    /// ever exceeded.
-    pub(crate) fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
-        let answers = look(asks);
+    /// of those before it are given back as far as their limiters can, and stay spent otherwise; limiters on a
+    /// server are asked last, and give nothing back. No limit is ever exceeded.
+    pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
+        let answers = look(asks).await;
         if answers.iter().any(|answer| !answer.is_granted()) {
             return AllOrNone::denied(answers);
         }
-        let mut taken: Vec<(Receipt<'_>, Answer<'l>)> = Vec::with_capacity(asks.len());
+        let mut taken: Vec<Receipt<'_>> = Vec::with_capacity(asks.len());
+        let mut answers: Vec<Option<Answer<'l>>> = vec![None; asks.len()];
         for (place, ask) in asks.iter().enumerate() {
             match ask.take_revocable() {
-                Ok(receipt) => {
-                    let answer = ask.granted(&receipt.grant());
-                    taken.push((receipt, answer));
+                Some(Ok(receipt)) => {
+                    answers[place] = Some(ask.granted(&receipt.grant()));
+                    taken.push(receipt);
                 }
-                Err(denied) => {
-                    // The last first: a receipt gives back only what nothing has followed. What it cannot
-                    // take back stays spent.
-                    for (receipt, _) in taken.into_iter().rev() {
-                        _ = receipt.give_back();
-                    }
-                    let denial = ask.denied(&denied);
-                    let answer = |(other, ask): (usize, &Ask<'l>)| {
-                        if other == place { denial.clone() } else { ask.peek() }
-                    };
-                    return AllOrNone::denied(asks.iter().enumerate().map(answer).collect());
+                Some(Err(denied)) => {
+                    give_back(taken);
+                    return AllOrNone::denied_at(asks, place, ask.denied(&denied)).await;
                 }
+                // After all that can be given back.
+                None => {}
+            }
+        }
+        for (place, ask) in asks.iter().enumerate() {
+            if answers[place].is_none() {
+                let answer = ask.take().await;
+                if !answer.is_granted() {
+                    give_back(taken);
+                    return AllOrNone::denied_at(asks, place, answer).await;
+                }
+                answers[place] = Some(answer);
             }
         }
         // Receipts that are dropped keep what was taken.
-        let answers = taken.into_iter().map(|(_, answer)| answer).collect();
+        let answers = answers.into_iter().flatten().collect();
         AllOrNone { decision: Decision::Granted, which: None, answers }
+    }
+
+    /// Returns the answers after one was denied that had been granted by a look.
+    async fn denied_at(asks: &[Ask<'l>], place: usize, denial: Answer<'l>) -> AllOrNone<'l> {
+        let mut answers = Vec::with_capacity(asks.len());
+        for (other, ask) in asks.iter().enumerate() {
+            answers.push(if other == place { denial.clone() } else { ask.peek().await });
+        }
+        AllOrNone::denied(answers)
     }
 
     fn denied(answers: Vec<Answer<'l>>) -> AllOrNone<'l> {
@@ -72,14 +86,22 @@ impl<'l> AllOrNone<'l> {
     }
 }
 
+/// Gives back what was taken. The last first: a receipt gives back only what nothing has followed. What it
+/// cannot take back stays spent.
+fn give_back(taken: Vec<Receipt<'_>>) {
+    for receipt in taken.into_iter().rev() {
+        _ = receipt.give_back();
+    }
+}
+
 /// Looks at all, each with those before it that are for the same key of the same limiter.
-fn look<'l>(asks: &[Ask<'l>]) -> Vec<Answer<'l>> {
+async fn look<'l>(asks: &[Ask<'l>]) -> Vec<Answer<'l>> {
     let mut sums = HashMap::with_capacity(asks.len());
     let mut answers = Vec::with_capacity(asks.len());
     for ask in asks {
         let sum: &mut u64 = sums.entry(ask.limiter_and_key()).or_default();
         *sum = sum.saturating_add(ask.permits());
-        answers.push(ask.peek_for(*sum));
+        answers.push(ask.peek_for(*sum).await);
     }
     answers
 }

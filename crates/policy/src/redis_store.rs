@@ -1,0 +1,205 @@
+//! A store on a server that several machines share, as a policy describes it.
+
+use std::fmt;
+use std::time::Duration;
+
+use humantime::format_duration;
+use indicatif::HumanCount;
+
+use crate::Kind;
+
+/// The Redis or Valkey server that keeps the keys of a limiter, for all machines that ask it.
+///
+/// This crate has no client: a [`Connector`](crate::Connector) brings one to a [`Registry`](crate::Registry).
+#[derive(Clone, PartialEq, Eq)]
+pub struct RedisStore {
+    /// The URL of the server: `redis://` or, by TLS, `rediss://`. It may have a password, which neither `Debug`
+    /// nor any message shows.
+    pub url: String,
+    /// The beginning of all names on the server. Limiters of the same prefix, name and numbers share their keys.
+    pub prefix: String,
+    /// The longest that a decision waits for the server.
+    pub time_limit: Duration,
+    /// The answer while the server gives none.
+    pub on_failure: OnFailure,
+    /// The leases of keys that are asked for often; `None` if every decision asks the server.
+    pub lease: Option<Lease>,
+}
+
+/// The answer to requests while a server gives none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They are refused.
+    #[default]
+    Closed,
+    /// They are granted.
+    Open,
+    /// Each machine grants its share of the limit.
+    Share {
+        /// The number of machines, at least 1.
+        machines: u32,
+    },
+}
+
+/// Leases: permits that a machine takes from the server at once, and spends without asking it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The greatest number of processes that hold leases at a time.
+    pub nodes: u32,
+    /// The part of the limit that all leases of a key may be together, in percent.
+    pub share_percent: u32,
+    /// The largest lease, in permits; `None` if only the share bounds it.
+    pub size: Option<u64>,
+    /// The time without a call after which a lease is given back.
+    pub expiry: Duration,
+    /// The most keys with a lease.
+    pub max_keys: usize,
+}
+
+impl RedisStore {
+    /// The prefix if the policy names none.
+    pub const PREFIX: &'static str = "sluicegate";
+
+    /// The time limit if the policy names none.
+    pub const TIME_LIMIT: Duration = Duration::from_millis(250);
+
+    /// The longest time limit.
+    pub const MAX_TIME_LIMIT: Duration = Duration::from_secs(60);
+
+    /// The longest prefix, in bytes.
+    pub const MAX_PREFIX: usize = 64;
+
+    /// The beginnings of URLs.
+    pub const SCHEMES: [&'static str; 4] = ["redis://", "rediss://", "unix://", "redis+unix://"];
+
+    /// Describes a server with the defaults: that of `url`.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> RedisStore {
+        RedisStore {
+            url: url.into(),
+            prefix: RedisStore::PREFIX.to_owned(),
+            time_limit: RedisStore::TIME_LIMIT,
+            on_failure: OnFailure::Closed,
+            lease: None,
+        }
+    }
+
+    /// Returns the URL without a user, a password, and parameters.
+    #[must_use]
+    pub fn shown_url(&self) -> String {
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        match url.split_once("://") {
+            Some((scheme, rest)) => {
+                let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+                format!("{scheme}://{}", crate::escaped(place))
+            }
+            None => "a server without a scheme".to_owned(),
+        }
+    }
+
+    /// Returns sentences on the store, for people.
+    pub(crate) fn explain(&self) -> Vec<String> {
+        let (url, limit) = (self.shown_url(), format_duration(self.time_limit));
+        let failure = match self.on_failure {
+            OnFailure::Closed => "requests are refused".to_owned(),
+            OnFailure::Open => "requests are admitted without a limit".to_owned(),
+            OnFailure::Share { machines } => {
+                format!("each of {machines} machines admits its share of the limit")
+            }
+        };
+        let mut sentences = vec![
+            format!(
+                "Keeps its keys on the server {url}, under names that begin with \"{}\": all machines \
+                 together admit what is said here.",
+                crate::escaped(&self.prefix)
+            ),
+            format!("If the server does not answer within {limit}, {failure}."),
+        ];
+        if let Some(lease) = self.lease {
+            let (keys, expiry) = (HumanCount(lease.max_keys as u64), format_duration(lease.expiry));
+            sentences.push(format!(
+                "Up to {} processes spend leases of at most {} % of the limit together, of up to {keys} keys \
+                 each, and give them back after {expiry} without a request.",
+                lease.nodes, lease.share_percent
+            ));
+        }
+        sentences
+    }
+}
+
+/// Shows the URL without its password.
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("url", &self.shown_url())
+            .field("prefix", &self.prefix)
+            .field("time_limit", &self.time_limit)
+            .field("on_failure", &self.on_failure)
+            .field("lease", &self.lease)
+            .finish()
+    }
+}
+
+impl Kind {
+    /// Returns the reason why no server can keep a limiter of this kind, or `None` if one can.
+    ///
+    /// There are a few numbers besides that only the scripts on the server refuse, such as a rate whose period in
+    /// lowest terms is more than 2^51 steps.
+    #[must_use]
+    pub fn not_on_redis(&self) -> Option<&'static str> {
+        const MOST_SLOTS: u32 = 1_000;
+        const MOST_IN_LOG: u64 = 1 << 20;
+        let is_whole = |time: Duration| time.subsec_nanos().is_multiple_of(1_000);
+        let windows = "expected a window of whole microseconds, in which servers tell the time";
+        match self {
+            Kind::TokenBucket { quota, initial } if *initial < quota.burst() => {
+                Some("expected a bucket that starts full")
+            }
+            Kind::TokenBucket { .. }
+            | Kind::Gcra { .. }
+            | Kind::LeakyMeter(_)
+            | Kind::LeakyMinInterval(_) => None,
+            Kind::SlidingWindow { slots, .. } if *slots > MOST_SLOTS => {
+                Some("expected at most 1000 slots")
+            }
+            Kind::SlidingLog(limit) | Kind::WeightedLog { limit, .. }
+                if limit.permits() > MOST_IN_LOG =>
+            {
+                Some("expected a limit of at most 1048576, as a log on a server remembers no more")
+            }
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingCounter(limit)
+            | Kind::SlidingLog(limit)
+            | Kind::WeightedLog { limit, .. }
+            | Kind::SlidingWindow { limit, .. } => (!is_whole(limit.period())).then_some(windows),
+            Kind::MultiWindow { .. }
+            | Kind::CalendarWindow { .. }
+            | Kind::Budget { .. }
+            | Kind::All(_) => Some(
+                "expected one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_window, \
+                 sliding_counter, sliding_log, weighted_log",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_shows_a_password() {
+        for (url, shown) in [
+            ("redis://127.0.0.1/", "redis://127.0.0.1/"),
+            ("rediss://ada:s3cret@db.example:6380/2", "rediss://db.example:6380/2"),
+            ("redis://:p@ss@db.example/", "redis://db.example/"),
+            ("unix:///run/redis.sock?pass=s3cret", "unix:///run/redis.sock"),
+            ("s3cret", "a server without a scheme"),
+        ] {
+            let store = RedisStore::new(url);
+            assert_eq!(store.shown_url(), shown);
+            assert!(!format!("{store:?} {:?}", store.explain()).contains("s3cret"), "{url}");
+        }
+    }
+}

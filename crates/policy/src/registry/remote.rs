@@ -1,0 +1,295 @@
+//! Limiters whose keys are on a server that several machines share.
+//!
+//! The registry knows their names and policies, and follows reloads. The decisions are made by a client of the
+//! server, which a [`Connector`] makes of each policy: this crate has none.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use sluicegate::{AnswerCounters, Denied, Grant, Standing};
+
+use super::place::Terms;
+use super::shadow::{Pass, Shadow, ShadowCounts};
+use crate::{KeyField, LimiterPolicy};
+
+/// A client of a server, which makes the limiters of policies there.
+///
+/// For Redis and Valkey: `RedisConnector` of the crate `sluicegate-redis`, with its feature `policy`.
+pub trait Connector: Send + Sync {
+    /// Returns the limiter of a policy on its server; `None` if it is to be in the memory of the process.
+    ///
+    /// Is called for each limiter of a file before any of them is in force, on the thread that reloads. Should not
+    /// wait for the server: connections are made at the first decision.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] if no server can keep such a limiter. Then the file is refused as a whole.
+    fn connect(
+        &self,
+        policy: &LimiterPolicy,
+    ) -> Result<Option<Arc<dyn RemoteLimits>>, ConnectError>;
+}
+
+/// The reason for which a limiter cannot be kept on a server, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConnectError(pub String);
+
+/// The future of a decision.
+pub type RemoteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, RemoteFailure>> + Send + 'a>>;
+
+/// The limiters of all keys of a policy, on a server.
+pub trait RemoteLimits: Send + Sync {
+    /// Does what `verb` says for a key, in a bounded time.
+    fn decide<'a>(
+        &'a self,
+        verb: RemoteVerb,
+        key: &'a str,
+        permits: u64,
+    ) -> RemoteFuture<'a, RemoteAnswer>;
+
+    /// Makes the limiter of a key full.
+    fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()>;
+}
+
+/// The ways to ask a limiter on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteVerb {
+    /// Takes all permits or none.
+    Take,
+    /// Takes nothing.
+    Peek,
+}
+
+/// An answer to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteAnswer {
+    /// The grant, or the denial.
+    pub answer: Result<Grant, Denied>,
+    /// True if the server gave no answer, so that the policy's `on_failure` has.
+    pub is_fallback: bool,
+}
+
+/// The reason for which there is no decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteFailure {
+    /// The server gave no answer, and the policy grants nothing then.
+    #[error("the server of the limit gives no answer: {0}")]
+    Unavailable(String),
+    /// The key cannot be one on the server.
+    #[error("{0}")]
+    Key(String),
+}
+
+/// A request that may go on, by a decision of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct RemotePass {
+    /// The grant, or the denial that `shadow` has overruled.
+    pub pass: Pass,
+    /// True if the server gave no answer, so that the policy's `on_failure` has.
+    pub is_fallback: bool,
+}
+
+/// A request that may not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteRefusal {
+    /// The limiter has denied it.
+    #[error("{denied}")]
+    Denied {
+        /// The denial.
+        denied: Denied,
+        /// True if the server gave no answer, so that the policy's `on_failure` has.
+        is_fallback: bool,
+    },
+    /// There is no decision.
+    #[error(transparent)]
+    Failed(#[from] RemoteFailure),
+}
+
+/// A named limiter of a [`Registry`](super::Registry) whose keys are on a server.
+///
+/// The limiter of a policy with `key = "all"` has one key, the empty text.
+///
+/// A clone is the same. It obeys the policy in force: `cost`, `shadow`, and the `on_failure` of its store. Nobody waits
+/// in line.
+#[derive(Clone)]
+pub struct RemoteHandle {
+    name: Arc<str>,
+    slot: Arc<RemoteSlot>,
+}
+
+/// The slot of a name.
+pub(super) struct RemoteSlot {
+    in_force: ArcSwap<RemoteInForce>,
+    is_removed: AtomicBool,
+    pub(super) shadow: Shadow,
+    /// Set if the answers are counted.
+    pub(super) answers: OnceLock<AnswerCounters>,
+}
+
+/// The limiter in force, and its policy.
+struct RemoteInForce {
+    policy: Arc<LimiterPolicy>,
+    limits: Arc<dyn RemoteLimits>,
+}
+
+impl RemoteSlot {
+    pub(super) fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteSlot {
+        RemoteSlot {
+            in_force: ArcSwap::from_pointee(RemoteInForce { policy, limits }),
+            is_removed: AtomicBool::new(false),
+            shadow: Shadow::default(),
+            answers: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
+        Arc::clone(&self.in_force.load().policy)
+    }
+
+    /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.
+    pub(super) fn enforce(&self, policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) {
+        self.in_force.store(Arc::new(RemoteInForce { policy, limits }));
+    }
+
+    pub(super) fn set_removed(&self, is_removed: bool) {
+        // ORDERING: Relaxed. Nothing is decided by it.
+        // MODEL: none.
+        self.is_removed.store(is_removed, Relaxed);
+    }
+}
+
+impl RemoteHandle {
+    pub(super) fn new(name: &Arc<str>, slot: &Arc<RemoteSlot>) -> RemoteHandle {
+        RemoteHandle { name: Arc::clone(name), slot: Arc::clone(slot) }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the policy in force. Wait-free; does not allocate.
+    #[must_use]
+    pub fn policy(&self) -> Arc<LimiterPolicy> {
+        self.slot.policy()
+    }
+
+    /// Returns true if it has a limiter for each key.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        self.policy().key != [KeyField::All]
+    }
+
+    /// Returns the counts of all keys while the policy has `shadow`. Wait-free; may be out of date.
+    #[must_use]
+    pub fn shadow_counts(&self) -> ShadowCounts {
+        self.slot.shadow.counts()
+    }
+
+    /// Takes the permits of the policy's `cost` for the key, or none; see
+    /// [`try_pass_with`](RemoteHandle::try_pass_with).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_pass_with`](RemoteHandle::try_pass_with).
+    pub async fn try_pass(&self, key: &str) -> Result<RemotePass, RemoteRefusal> {
+        self.ask(RemoteVerb::Take, key, None).await
+    }
+
+    /// Takes all of `permits` for the key, or none: one round trip to the server, unless the key has a lease.
+    ///
+    /// Takes no longer than the `time_limit` of the store.
+    ///
+    /// # Errors
+    ///
+    /// [`RemoteRefusal::Denied`] by the server or by `on_failure`, and [`RemoteRefusal::Failed`] if the server
+    /// gives no answer and the policy grants nothing then; none of them with `shadow`.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the permits may have been taken, or may yet be.
+    pub async fn try_pass_with(
+        &self,
+        key: &str,
+        permits: u64,
+    ) -> Result<RemotePass, RemoteRefusal> {
+        self.ask(RemoteVerb::Take, key, Some(permits)).await
+    }
+
+    /// Returns the answer that [`try_pass_with`](RemoteHandle::try_pass_with) would give. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_pass_with`](RemoteHandle::try_pass_with).
+    pub async fn peek(&self, key: &str, permits: u64) -> Result<RemotePass, RemoteRefusal> {
+        self.ask(RemoteVerb::Peek, key, Some(permits)).await
+    }
+
+    /// Makes the limiter of the key full.
+    ///
+    /// # Errors
+    ///
+    /// [`RemoteFailure`] if the server gives no answer.
+    pub async fn reset(&self, key: &str) -> Result<(), RemoteFailure> {
+        let in_force = self.slot.in_force.load_full();
+        in_force.limits.reset(key).await
+    }
+
+    async fn ask(
+        &self,
+        verb: RemoteVerb,
+        key: &str,
+        permits: Option<u64>,
+    ) -> Result<RemotePass, RemoteRefusal> {
+        let in_force = self.slot.in_force.load_full();
+        let terms = Terms::of(&in_force.policy);
+        let permits = permits.unwrap_or(terms.cost);
+        let answer = in_force.limits.decide(verb, key, permits).await;
+        let is_asked = verb == RemoteVerb::Take;
+        match answer {
+            Ok(RemoteAnswer { answer, is_fallback }) => {
+                if is_asked
+                    && let Some(answers) = self.slot.answers.get()
+                    && (answer.is_ok() || !terms.is_shadow)
+                {
+                    answers.count(permits, answer.as_ref());
+                }
+                let judged = if is_asked {
+                    self.slot.shadow.judge(terms, permits, answer)
+                } else {
+                    super::shadow::shown(terms, permits, answer)
+                };
+                match judged {
+                    Ok(pass) => Ok(RemotePass { pass, is_fallback }),
+                    Err(denied) => Err(RemoteRefusal::Denied { denied, is_fallback }),
+                }
+            }
+            // With `shadow` nobody is refused.
+            Err(RemoteFailure::Unavailable(_)) if terms.is_shadow => {
+                let limit = in_force.policy.kind.most_at_once();
+                let standing = Standing { limit, used: 0, reset_after: Duration::ZERO };
+                let pass = Pass::granted(standing.grant(permits));
+                Ok(RemotePass { pass, is_fallback: true })
+            }
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+/// Shows the name and the terms.
+impl fmt::Debug for RemoteHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.policy().kind.to_string();
+        f.debug_struct("RemoteHandle").field("name", &self.name).field("kind", &kind).finish()
+    }
+}

@@ -1,0 +1,159 @@
+//! Limiters on a server: the registry knows their names, and a connector makes them. Here the server is a
+//! limiter of this process; the tests of `sluicegate-redis` have a real one.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use sluicegate::Keyed;
+use sluicegate_policy::{
+    ConnectError, Connector, Kind, LimiterPolicy, RemoteAnswer, RemoteFailure, RemoteFuture,
+    RemoteLimits, RemoteRefusal, RemoteVerb,
+};
+
+use super::*;
+
+/// Returns the output of a future that waits for nothing.
+fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+/// A server, which has failed if it is told so.
+#[derive(Default)]
+struct FakeServer {
+    connected: Mutex<Vec<String>>,
+}
+
+struct FakeLimits {
+    keys: Keyed<String>,
+    has_failed: bool,
+}
+
+impl Connector for FakeServer {
+    fn connect(
+        &self,
+        policy: &LimiterPolicy,
+    ) -> Result<Option<Arc<dyn RemoteLimits>>, ConnectError> {
+        let Some(store) = &policy.redis else { return Ok(None) };
+        self.connected.lock().unwrap().push(policy.name.clone());
+        match &policy.kind {
+            Kind::TokenBucket { quota, .. } => {
+                let has_failed = store.url.contains("failed");
+                Ok(Some(Arc::new(FakeLimits { keys: Keyed::new(*quota), has_failed })))
+            }
+            kind => Err(ConnectError(format!("no {kind} here"))),
+        }
+    }
+}
+
+impl RemoteLimits for FakeLimits {
+    fn decide<'a>(
+        &'a self,
+        verb: RemoteVerb,
+        key: &'a str,
+        permits: u64,
+    ) -> RemoteFuture<'a, RemoteAnswer> {
+        Box::pin(async move {
+            if self.has_failed {
+                return Err(RemoteFailure::Unavailable("it has failed".to_owned()));
+            }
+            let answer = match verb {
+                RemoteVerb::Take => self.keys.try_acquire(key, permits),
+                RemoteVerb::Peek => self.keys.peek(key, permits),
+            };
+            Ok(RemoteAnswer { answer, is_fallback: key == "fallen" })
+        })
+    }
+
+    fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()> {
+        self.keys.remove(key);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn shared(limit: u64, server: &str, fields: &str) -> String {
+    let rate = "rate = { amount = 1, interval = \"1 day\" }";
+    let store = format!("store = {{ redis = \"redis://{server}/\" }}");
+    format!(
+        "[limiters.a]\nkey = \"user\"\npolicy = \"token_bucket\"\nlimit = {limit}\n{rate}\n{store}\n{fields}\n"
+    )
+}
+
+fn connected(text: &str) -> Registry {
+    Registry::connected(policies(text), Arc::new(FakeServer::default())).unwrap()
+}
+
+#[test]
+fn a_limiter_on_a_server_needs_a_connector_and_has_a_handle_of_its_own() {
+    let text = shared(2, "up", "cost = 2");
+    let error = Registry::new(policies(&text)).unwrap_err();
+    assert!(error.to_string().starts_with("limiter \"a\": `store` names a server"), "{error}");
+
+    let registry =
+        connected(&format!("{text}\n{}", one(BUCKET).replace("limiters.a", "limiters.b")));
+    assert_eq!(registry.names(), ["a", "b"]);
+    let error = registry.keyed("a").unwrap_err();
+    assert_eq!(error.to_string(), "limiter \"a\" is kept on a server: use `remote`");
+    assert!(matches!(registry.remote("b"), Err(RegistryError::IsNotRemote { .. })));
+    assert!(registry.limiter("b").is_ok());
+
+    let handle = registry.remote("a").unwrap();
+    assert!(handle.has_keys());
+    assert_eq!(now(handle.peek("ada", 1)).unwrap().pass.grant().remaining(), 1);
+    assert_eq!(now(handle.try_pass("ada")).unwrap().pass.grant().remaining(), 0);
+    let refused = now(handle.try_pass_with("ada", 1)).unwrap_err();
+    assert!(matches!(refused, RemoteRefusal::Denied { is_fallback: false, .. }));
+    assert!(now(handle.try_pass("fallen")).unwrap().is_fallback);
+    now(handle.reset("ada")).unwrap();
+    assert!(now(handle.try_pass("ada")).is_ok());
+}
+
+#[test]
+fn a_reload_reaches_handles_and_a_mistake_changes_nothing() {
+    let registry = connected(&shared(2, "up", ""));
+    let handle = registry.remote("a").unwrap();
+    let events = registry.reload(policies(&shared(5, "up", ""))).unwrap();
+    assert_eq!(words(&events), ["changed a"]);
+    assert_eq!(now(handle.peek("ada", 0)).unwrap().pass.grant().limit(), 5);
+    assert!(registry.reload(policies(&shared(5, "up", ""))).unwrap().is_empty());
+
+    let window = "[limiters.a]\npolicy = \"fixed_window\"\nlimit = 5\ninterval = \"1 s\"\nstore = { redis = \"redis://up/\" }\n";
+    let error = registry.reload(policies(window)).unwrap_err();
+    assert!(matches!(&*error, ReloadError::Connect { name, .. } if name == "a"), "{error}");
+    assert_eq!(now(handle.peek("ada", 0)).unwrap().pass.grant().limit(), 5);
+
+    // Into the memory of the process, and back.
+    let local = shared(3, "up", "").replace("store = { redis = \"redis://up/\" }\n", "");
+    assert_eq!(words(&registry.reload(policies(&local)).unwrap()), ["replaced a"]);
+    assert_eq!(registry.keyed("a").unwrap().peek("ada", 0).unwrap().limit(), 3);
+    assert_eq!(words(&registry.reload(policies(&shared(2, "up", ""))).unwrap()), ["replaced a"]);
+    assert!(registry.remote("a").is_ok() && registry.keyed("a").is_err());
+}
+
+#[test]
+fn a_server_that_fails_refuses_unless_the_policy_only_counts() {
+    let handle = connected(&shared(2, "failed", "")).remote("a").unwrap();
+    let refused = now(handle.try_pass("ada")).unwrap_err();
+    let text = "the server of the limit gives no answer: it has failed";
+    assert_eq!(refused.to_string(), text);
+    let shadow = connected(&shared(2, "failed", "shadow = true")).remote("a").unwrap();
+    let pass = now(shadow.try_pass("ada")).unwrap();
+    assert!(pass.is_fallback && !pass.pass.would_deny());
+
+    let shadow = connected(&shared(2, "up", "shadow = true")).remote("a").unwrap();
+    assert!(now(shadow.try_pass_with("ada", 3)).unwrap().pass.would_deny());
+    assert_eq!(shadow.shadow_counts().would_deny, 1);
+}
+
+#[test]
+fn answers_are_counted_if_the_registry_counts() {
+    let registry = connected(&shared(2, "up", "")).counted();
+    let handle = registry.remote("a").unwrap();
+    (0..5).for_each(|_| _ = now(handle.try_pass("ada")));
+    let [statistics] = &registry.statistics()[..] else { panic!() };
+    assert_eq!((statistics.counts.unwrap().granted, statistics.denials.unwrap().rate), (2, 3));
+}

@@ -1,0 +1,132 @@
+//! Offences that gateways report.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use sluicegate_policy::{KeyField, OffenceError, RequestFields};
+use utoipa::ToSchema;
+
+use super::body::JsonBody;
+use super::failure::Failure;
+use crate::decision::{Check, Key, Seconds};
+use crate::service::Service;
+
+/// Offences of a caller, or the answer to a request that may be one.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Report {
+    /// Name of the limiter in the policy file, which has a `penalty`.
+    #[schema(example = "log-ins")]
+    limiter: String,
+    /// Key of the caller, for a limiter that limits each key by itself.
+    #[serde(default)]
+    key: Option<Key>,
+    /// Number of offences: 1 by default. Not beside `status`.
+    #[serde(default)]
+    offences: Option<u64>,
+    /// Status of the answer that the caller got. Then the policy's `by` says whether that is an offence: a gateway
+    /// can report every answer.
+    #[serde(default)]
+    status: Option<u16>,
+    /// Method of the request that was answered, for a `by` that looks at it.
+    #[serde(default)]
+    method: Option<String>,
+    /// Path of that request.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+/// The outcome of a report.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Reported<'l> {
+    /// Name of the limiter.
+    limiter: &'l str,
+    /// True if offences were counted. Not if the policy says that the answer is none, and not during a penalty,
+    /// which they do not make longer.
+    counted: bool,
+    /// True if a penalty runs now.
+    penalized: bool,
+    /// Number of further offences that begin a penalty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<u64>,
+    /// Time until the penalty ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<Seconds>,
+}
+
+/// The answer to a request, as a gateway reports it.
+struct Answered<'r> {
+    report: &'r Report,
+    status: String,
+}
+
+impl RequestFields for Answered<'_> {
+    fn field(&self, field: KeyField) -> Option<&[u8]> {
+        match field {
+            KeyField::Status => Some(self.status.as_bytes()),
+            KeyField::Method => self.report.method.as_deref().map(str::as_bytes),
+            // Without the query.
+            KeyField::Path => self.report.path.as_deref()?.split('?').next().map(str::as_bytes),
+            _ => None,
+        }
+    }
+}
+
+/// Reports offences of a caller, which is refused for a time once there are enough: as the `penalty` of the policy
+/// says.
+#[utoipa::path(
+    post,
+    path = "/v1/offence",
+    tag = "decisions",
+    request_body = Report,
+    responses(
+        (status = 200, description = "The outcome", body = Reported),
+        (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 409, description = "The limiter has no penalty", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for another offender", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn offence(
+    State(service): State<Service>,
+    JsonBody(report): JsonBody<Report>,
+) -> Result<Response, Failure> {
+    let bad = |detail: String| Failure::new(StatusCode::BAD_REQUEST, detail);
+    if report.offences.is_some() && report.status.is_some() {
+        return Err(bad("`offences` and `status` are both given: give one of them".to_owned()));
+    }
+    if let Some(status) = report.status.filter(|status| !(100..=999).contains(status)) {
+        return Err(bad(format!("`status` is {status}: must be from 100 to 999")));
+    }
+    let (limiter, key) = (report.limiter.clone(), report.key.clone());
+    let check = Check { limiter, key, cost: None, wait: None };
+    let in_force = service.limiters().load();
+    let ask = check.resolve(&in_force, service.limiters().registry())?;
+    let policy = ask.limiter().policy();
+    let offences = match (&policy.penalty, report.status) {
+        (Some(penalty), Some(status)) => {
+            let answered = Answered { report: &report, status: status.to_string() };
+            u64::from(penalty.is_offence(&answered))
+        }
+        _ => report.offences.unwrap_or(1),
+    };
+    let outcome = ask.offend(offences).map_err(|error| match error {
+        OffenceError::NoPenalty { .. } => Failure::new(StatusCode::CONFLICT, error.to_string()),
+        error => Failure::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+    })?;
+    let (counted, remaining) = match outcome {
+        sluicegate::Offence::Counted { remaining } => (offences > 0, Some(remaining)),
+        sluicegate::Offence::Ignored { .. } => (false, None),
+        _ => (true, None),
+    };
+    let reported = Reported {
+        limiter: ask.limiter().name(),
+        counted,
+        penalized: outcome.retry_after().is_some(),
+        remaining,
+        retry_after: outcome.retry_after().map(Seconds),
+    };
+    Ok(Json(reported).into_response())
+}
