@@ -19,9 +19,11 @@ for features in "" policy http tracing; do
     cargo clippy -q -p sluicegate-metrics --lib --features "$features" -- -D warnings
 done
 # The limits on a Redis server, by any client, and by each of those that it has.
-for features in "" async pool "async,cluster,pool,sentinel,tls"; do
+for features in "" async pool policy "async,cluster,pool,sentinel,tls"; do
     cargo clippy -q -p sluicegate-redis --lib --no-default-features --features "$features" -- -D warnings
 done
+# The command with a client of Redis.
+cargo clippy -q -p sluicegate-cli --features redis -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.

@@ -349,7 +349,6 @@ fn share(kind: &Kind, machines: u32) -> Result<Keyed<String, Buckets>, ConnectEr
     store.when_full(WhenFull::Deny).build().map_err(config)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the argument of `map_err`")]
 fn config(error: ConfigError) -> ConnectError {
     ConnectError(error.to_string())
 }

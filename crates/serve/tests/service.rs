@@ -18,11 +18,18 @@ mod hostile;
 mod metrics;
 #[path = "../../http/tests/support/nginx.rs"]
 mod nginx;
+#[path = "service/offences.rs"]
+mod offences;
 #[path = "service/proxies.rs"]
 mod proxies;
 #[path = "../../http/tests/support/proxy.rs"]
 mod proxy;
+#[path = "../../redis/src/tests/server.rs"]
+#[allow(dead_code, reason = "the tests of the crate that it is of use more of it")]
+mod redis_server;
 #[path = "service/running.rs"]
 mod running;
+#[path = "service/shared.rs"]
+mod shared;
 #[path = "service/waits.rs"]
 mod waits;

@@ -1,5 +1,7 @@
 //! `sluicegate serve`.
 
+mod redis;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,9 +14,10 @@ use sluicegate_policy::{Registry, Watch};
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 use sluicegate_serve::metrics::Metrics;
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
-use tokio::runtime;
+use tokio::runtime::{self, Handle};
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::redis::{RedisArgs, Servers};
 use super::{Failure, tell};
 use crate::policy::input::{self, FormatName};
 
@@ -52,6 +55,8 @@ pub(super) struct ServeArgs {
     /// They are those of the limit that a request is over, or else of the one that has least left.
     #[arg(long, requires = "envoy")]
     envoy_response_fields: bool,
+    #[command(flatten)]
+    redis: RedisArgs,
     /// Serve no playground
     #[arg(long)]
     no_playground: bool,
@@ -85,7 +90,10 @@ fn connections(text: &str) -> Result<usize, String> {
 impl ServeArgs {
     /// Serves until a signal ends it.
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let policy = self.policy.as_deref().map(|path| self.read(path)).transpose()?;
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(Failure::io("threads"))?;
+        let read = |path| self.read(path, runtime.handle());
+        let policy = self.policy.as_deref().map(read).transpose()?;
         let mut envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
         if self.envoy_response_fields {
             envoy = envoy.map(EnvoyLimits::with_response_fields);
@@ -98,24 +106,23 @@ impl ServeArgs {
             return Err(Failure::Use(nothing.to_owned()));
         }
         let parts = Parts { policy, envoy, playground };
-        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(Failure::io("threads"))?;
         runtime.block_on(serve(self.listen, self.bounds(), parts))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn read(&self, path: &Path) -> Result<ServedPolicy, Failure> {
+    fn read(&self, path: &Path, runtime: &Handle) -> Result<ServedPolicy, Failure> {
         let policies = input::read(path, self.policy_format, "--policy-format")?;
         if !policies.hierarchy().is_empty() {
             tell(&"warning: the levels of `hierarchy` are not served, only the limiters");
         }
         let watched = (!input::is_stdin(path)).then_some(path);
-        let registry = Registry::new(policies).map_err(|error| Failure::Use(error.to_string()))?;
+        let (registry, servers) = self.redis.registry(policies, runtime)?;
         // For GET /metrics.
         let registry = registry.counted();
         let watch = watched.map(|path| follow(&registry, path)).transpose()?;
         let service = self.service(Limiters::new(registry), watched)?;
-        Ok(ServedPolicy { service, name: path.display().to_string(), _watch: watch })
+        let name = path.display().to_string();
+        Ok(ServedPolicy { service, name, servers, _watch: watch })
     }
 
     fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
@@ -169,6 +176,7 @@ struct Parts {
 struct ServedPolicy {
     service: Service,
     name: String,
+    servers: Servers,
     _watch: Option<Watch>,
 }
 
@@ -241,6 +249,7 @@ async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), F
     ];
     let mut again = signal(SignalKind::hangup()).map_err(Failure::io("SIGHUP"))?;
     parts.greet(address);
+    let servers = parts.policy.as_ref().map(|policy| policy.servers.clone());
     let end = async move {
         let [terminate, interrupt] = &mut ends;
         loop {
@@ -257,6 +266,10 @@ async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), F
         }
     };
     server.run(routes, end).await;
+    // After the last decision.
+    if let Some(servers) = servers {
+        servers.shutdown().await;
+    }
     Ok(())
 }
 

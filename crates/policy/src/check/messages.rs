@@ -285,8 +285,9 @@ pub(super) fn too_small_to_lease(
     smallest: u64,
 ) -> Problem {
     let title = format!("the limit of {limit} is too small for these leases");
-    let label =
-        format!("must be at least {smallest}; or take a greater `share`, fewer `nodes`, or no leases");
+    let label = format!(
+        "must be at least {smallest}; or take a greater `share`, fewer `nodes`, or no leases"
+    );
     Problem::new(place, "limit", title, label).with_context(leases, "the leases")
 }
 

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Offence, Receipt};
-use sluicegate_policy::{
-    OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
-};
+use sluicegate_policy::{OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError};
 
 use super::answer::{Answer, Reason};
 use crate::limiters::NamedLimiter;

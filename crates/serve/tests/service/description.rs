@@ -19,6 +19,7 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
         "/v1/check",
         "/v1/check/batch",
         "/v1/limiters",
+        "/v1/offence",
         "/v1/peek",
         "/v1/reload",
         "/v1/reset",

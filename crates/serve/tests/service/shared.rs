@@ -1,0 +1,238 @@
+//! Limiters on a real Redis server, which two services share, and which ends and comes back.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sluicegate_policy::{OnFailure, Policies, RedisStore, Registry};
+use sluicegate_redis::RedisConnector;
+use sluicegate_serve::{AdminToken, Bounds, Limiters, Service};
+use tokio::runtime::Handle;
+
+use super::redis_server::Server;
+use super::running::Running;
+
+/// The parameters of the requirement's script: 10 tokens, 1 of which comes back in each second; and keys per
+/// user, address, endpoint and user, and global.
+const POLICY: &str = r#"
+[limiters.user]
+key = "user"
+policy = "token_bucket"
+limit = 10
+rate = { amount = 1, interval = "1 hour" }
+refill = "interval"
+
+[limiters.ip]
+key = "client"
+policy = "token_bucket"
+limit = 3
+rate = { amount = 1, interval = "1 hour" }
+
+[limiters.endpoint]
+key = ["path", "user"]
+policy = "fixed_window"
+limit = 2
+interval = "1 day"
+match = { path_prefix = "/api/" }
+
+[limiters.global]
+key = "all"
+policy = "sliding_window"
+limit = 100
+interval = "1 day"
+"#;
+
+const TOKEN: &str = "a-secret-for-tests";
+
+async fn service_on(server: &Server, policy: &str, on_failure: OnFailure) -> Running {
+    let store =
+        RedisStore { on_failure, prefix: "app".to_owned(), ..RedisStore::new(server.url()) };
+    let connector = RedisConnector::new(Handle::current()).by_default(store);
+    let policies = Policies::from_toml("limits.toml", policy).unwrap();
+    let registry = Registry::connected(policies, Arc::new(connector)).unwrap();
+    let token = AdminToken::new(TOKEN).unwrap();
+    Running::start(Service::new(Limiters::new(registry)).admin(token), Bounds::default()).await
+}
+
+fn ask(limiter: &str, key: &str) -> Value {
+    json!({ "limiter": limiter, "key": key })
+}
+
+fn names(server: &Server) -> Vec<String> {
+    let mut names: Vec<String> =
+        redis::cmd("KEYS").arg("*").query(&mut server.connection()).unwrap();
+    names.sort();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_services_share_their_limits_and_keys_have_names_that_tell_what_they_are() {
+    let server = Server::start();
+    let one = service_on(&server, POLICY, OnFailure::Closed).await;
+    let other = service_on(&server, POLICY, OnFailure::Closed).await;
+    let mut remaining = Vec::new();
+    for service in [&one, &other, &one] {
+        let answer = service.check(ask("user", "42")).await;
+        assert!(answer.get("fallback").is_none());
+        remaining.push(answer["remaining"].as_u64().unwrap());
+    }
+    assert_eq!(remaining, [9, 8, 7]);
+    assert_eq!(
+        other.check(json!({ "limiter": "user", "key": "42", "cost": 7 })).await["remaining"],
+        0
+    );
+    let denied = one.check(ask("user", "42")).await;
+    assert_eq!(
+        (&denied["decision"], &denied["reason"]),
+        (&json!("denied"), &json!("rate_limited"))
+    );
+    let wait = denied["retry_after"].as_f64().unwrap();
+    assert!(wait > 3_500.0 && wait <= 3_600.0, "{wait}");
+    // A look takes nothing, and another key has its own.
+    let (_, peek) = one.post("/v1/peek", &ask("user", "43")).await;
+    assert_eq!(peek["remaining"], 9);
+
+    one.check(ask("ip", "2001:db8::1")).await;
+    one.check(json!({ "limiter": "endpoint", "key": ["/api/a b", "42"] })).await;
+    one.check(json!({ "limiter": "global" })).await;
+    one.check(ask("user", &"long".repeat(200))).await;
+    let names = names(&server);
+    let starts = ["app:endpoint:", "app:global:", "app:ip:", "app:user:", "app:user:"];
+    assert!(names.iter().zip(starts).all(|(name, start)| name.starts_with(start)), "{names:?}");
+    let keys: Vec<&str> =
+        names.iter().filter_map(|name| name.split_once('{')).map(|(_, key)| key).collect();
+    assert_eq!(keys[..3], ["path+user:/api/a%20b%0a42}", "global}", "ip:2001:db8::1}"]);
+    assert!(keys[3..].contains(&"user:42}"), "{keys:?}");
+    // A long key takes no more space than its digest.
+    assert!(keys[3..].iter().any(|key| key.starts_with("user#:") && key.len() == 47), "{keys:?}");
+
+    let reset = one.client.post(one.url("/v1/reset")).json(&ask("user", "42"));
+    let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!(reset.status(), 204);
+    assert_eq!(other.check(ask("user", "42")).await["remaining"], 9);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_and_proxies_are_answered_by_the_server_too() {
+    let server = Server::start();
+    let service = service_on(&server, POLICY, OnFailure::Closed).await;
+    let checks = json!([ask("ip", "a"), ask("ip", "a"), ask("ip", "a"), ask("ip", "a")]);
+    let (_, all) =
+        service.post("/v1/check/batch", &json!({ "checks": checks, "all_or_none": true })).await;
+    assert_eq!((&all["decision"], &all["which"]), (&json!("denied"), &json!(3)));
+    let (_, each) = service.post("/v1/check/batch", &json!({ "checks": checks })).await;
+    let decisions: Vec<&str> = each["answers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|answer| answer["decision"].as_str().unwrap())
+        .collect();
+    assert_eq!(decisions, ["granted", "granted", "granted", "denied"]);
+
+    let path = "/v1/auth?limiters=ip";
+    let auth =
+        || service.client.get(service.url(path)).header("x-forwarded-for", "192.0.2.7").send();
+    for status in [204, 204, 204, 429] {
+        assert_eq!(auth().await.unwrap().status(), status);
+    }
+    let denied = auth().await.unwrap();
+    assert!(denied.headers().contains_key("retry-after"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_server_is_gone_the_policy_answers_and_says_so() {
+    for (on_failure, expected) in [
+        (OnFailure::Closed, ["denied"; 3]),
+        (OnFailure::Open, ["granted"; 3]),
+        // A third of the limit of 3.
+        (OnFailure::Share { machines: 3 }, ["granted", "denied", "denied"]),
+    ] {
+        let mut server = Server::start();
+        let service = service_on(&server, POLICY, on_failure).await;
+        assert_eq!(service.check(ask("ip", "a")).await["remaining"], 2);
+        server.kill();
+        for expected in expected {
+            let answer = service.check(ask("ip", "a")).await;
+            assert_eq!(answer["decision"], expected, "{on_failure:?}: {answer}");
+            assert_eq!(answer["fallback"], true, "{answer}");
+            let reason =
+                if on_failure == OnFailure::Closed { "unavailable" } else { "rate_limited" };
+            assert!(expected == "granted" || answer["reason"] == reason, "{answer}");
+        }
+        let auth = service.client.get(service.url("/v1/auth?limiters=global"));
+        let auth = auth.header("x-forwarded-for", "192.0.2.7").send().await.unwrap();
+        let status = if on_failure == OnFailure::Closed { 429 } else { 204 };
+        assert_eq!(auth.status(), status, "{on_failure:?}");
+        let reset = service.client.post(service.url("/v1/reset")).json(&ask("ip", "a"));
+        let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(reset.status(), 503);
+
+        server.restart();
+        // The breaker leaves it alone for a while.
+        let back = async {
+            while service.check(ask("ip", "b")).await.get("fallback").is_some() {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let back = tokio::time::timeout(std::time::Duration::from_secs(30), back).await;
+        assert!(back.is_ok(), "{on_failure:?}: it is never asked again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_of_two_services_hold_the_bound_and_ask_the_server_less() {
+    let server = Server::start();
+    let policy = |limit: u64| {
+        format!(
+            r#"
+            [limiters.leased]
+            key = "user"
+            policy = "token_bucket"
+            limit = {limit}
+            rate = {{ amount = 1, interval = "1 day" }}
+            store = {{ redis = "{}", lease = {{ nodes = 2, share = 50 }} }}
+            "#,
+            server.url()
+        )
+    };
+    let services = [
+        service_on(&server, &policy(1_000), OnFailure::Closed).await,
+        service_on(&server, &policy(1_000), OnFailure::Closed).await,
+    ];
+    let mut granted = 0;
+    for round in 0..1_200 {
+        let answer = services[round % 2].check(ask("leased", "ada")).await;
+        granted += u64::from(answer["decision"] == "granted");
+    }
+    // At once a key is granted no less than the part of the limit that is not for leases.
+    assert!((500..=1_000).contains(&granted), "{granted}");
+    let info: String = redis::cmd("INFO").arg("stats").query(&mut server.connection()).unwrap();
+    let commands = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    let commands: u64 = commands.unwrap().parse().unwrap();
+    assert!(commands < 600, "{commands} commands for 1200 checks");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limiters_that_no_server_can_keep_are_refused_by_name_before_anything_starts() {
+    let server = Server::start();
+    let refused = |policy: &str| {
+        let connector = RedisConnector::new(Handle::current());
+        let connector = connector.by_default(RedisStore::new(server.url()));
+        let policies = Policies::from_toml("limits.toml", policy).unwrap();
+        Registry::connected(policies, Arc::new(connector))
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    let budget = "limiters.a = { policy = \"budget\", amount = 5 }";
+    let error = refused(budget).unwrap_err();
+    assert!(
+        error.starts_with("limiter \"a\": no server can keep it: expected one of token_bucket"),
+        "{error}"
+    );
+    let window =
+        r#"limiters.a = { policy = "fixed_window", limit = 5, interval = "1 s", wait = "1 s" }"#;
+    let error = refused(window).unwrap_err();
+    assert!(error.starts_with("limiter \"a\": no server can keep its `wait`"), "{error}");
+    // It has a store of its own: in this process.
+    refused(&window.replace("wait = \"1 s\"", "max_keys = 9, wait = \"1 s\"")).unwrap();
+    assert!(names(&server).is_empty());
+}
