@@ -1,6 +1,6 @@
 // The set-up that is shown, and what happens when somebody changes it.
 
-import { byId, complain } from './dom.js';
+import { byId, complain, write } from './dom.js';
 import { Clock } from './clock.js';
 import { Decisions, drawResponses } from './decisions.js';
 import { naturalSpan } from './draw/limiter.js';
@@ -13,6 +13,7 @@ import { addButton, Side } from './side.js';
 import { Summary } from './summary.js';
 import { Time } from './time.js';
 import { Timeline } from './timeline.js';
+import { count } from './words.js';
 
 /** Changes of a form are sent when nobody has typed for so long, in milliseconds. */
 const TYPING = 300;
@@ -29,6 +30,7 @@ export class Playground {
   #run = null;
   #typing = 0;
   #sent = 0;
+  #dropped = 0;
   #clock = new Clock();
   #decisions = new Decisions();
   #session = new Session();
@@ -90,6 +92,8 @@ export class Playground {
     this.#summary.tell(this.sides);
     if (!this.#isDirty) return;
     this.#isDirty = false;
+    byId('dropped').hidden = this.#dropped === 0;
+    write(byId('dropped'), `${count(this.#dropped, 'decision')} too many to be drawn`);
     this.#decisions.draw();
     this.#timeline.describe(this.sides);
     drawResponses(this.sides);
@@ -200,6 +204,8 @@ export class Playground {
     if (frame.run !== this.#run) this.#clear();
     this.#run = frame.run;
     this.#clock.hear(frame.at, frame.speed);
+    this.#dropped += frame.dropped;
+    byId('slowed').hidden = !frame.slowed;
     this.requests.show(frame.streams);
     this.scenarios.hear(frame.scenario);
     if (frame.sides.length !== this.sides.length) return;
@@ -212,6 +218,7 @@ export class Playground {
     for (const side of this.sides) side.clear();
     this.#decisions.clear(this.sides.length);
     this.#summary.clear();
+    this.#dropped = 0;
     this.#isDirty = true;
   }
 

@@ -1,7 +1,7 @@
 // A side of the page: its form, the drawing of its limiter, its totals, and its numbers as a table.
 
 import { byId, make, write } from './dom.js';
-import { describe, drawLimiter, HEIGHT, rows } from './draw/limiter.js';
+import { describe, drawLimiter, rows } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
 import { SideForm } from './form.js';
 import { History } from './history.js';
@@ -25,7 +25,6 @@ export class Side {
     const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     const label = `side-${index}-drawing`;
     drawing.setAttribute('role', 'img');
-    drawing.setAttribute('height', HEIGHT);
     drawing.setAttribute('class', 'drawing');
     drawing.id = label;
     const total = (kind, text) => make('li', { class: kind }, make('b', {}, '0'), ` ${text}`);
@@ -91,7 +90,7 @@ export class Side {
   #tell() {
     for (const kind of ['granted', 'refused', 'waiting']) write(this.#nodes[kind].firstChild, number(this.totals[kind]));
     this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
-    const keys = [...this.history.keys].slice(0, 3);
+    const keys = [...this.history.keys].sort().slice(0, 3);
     const shares = keys.map(([key, { asked, granted }]) => `${key} ${Math.round((granted / asked) * 100)} %`);
     write(this.#nodes.keys, keys.length > 1 ? shares.join(' · ') : '');
   }

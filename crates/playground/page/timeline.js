@@ -6,7 +6,7 @@ import { Scene } from './draw/scene.js';
 import { clock, count, level, span } from './words.js';
 
 /** The height of a side's lane, and of the axis below. */
-const LANE = 62;
+const LANE = 56;
 const AXIS = 20;
 /** Room at the top of a lane for its text. */
 const HEAD = 16;
@@ -29,7 +29,6 @@ export class Timeline {
   draw(sides, now, seconds) {
     if (this.#width === 0) return;
     const height = sides.length * LANE + AXIS;
-    this.#svg.setAttribute('height', height);
     const from = Math.max(-0.01 * seconds, now - seconds);
     const x = at => LEFT + ((at - from) / seconds) * (this.#width - LEFT);
     const width = seconds / Math.max(1, Math.floor((this.#width - LEFT) / BAR));

@@ -124,3 +124,25 @@ async fn a_second_limiter_comes_and_goes_and_keys_and_waits_are_chosen() {
     browser.until("document.querySelector('#side-0-drawing .hold.live')").await;
     visit.end().await;
 }
+
+#[tokio::test]
+async fn more_than_can_be_simulated_or_drawn_is_told_and_not_hidden() {
+    let visit = Visit::to("#speed=600&a=token_bucket&b=sliding_log&b.per_key=1&b.wait=5").await;
+    let browser = &visit.browser;
+    assert_eq!(browser.value("document.getElementById('slowed').hidden").await, json!(true));
+    browser.fill("#per-second", "1000").await;
+    for key in ["a", "b", "c", "d"] {
+        browser.fill("#key", key).await;
+        browser.click("#start-stream").await;
+    }
+    browser.until("!document.getElementById('slowed').hidden").await;
+    browser.until("/^[\\d,]+ decisions/.test(document.getElementById('dropped').innerText)").await;
+    // Not all keys are drawn, and the drawing says so.
+    browser.until("[...document.querySelectorAll('#side-1-drawing text')].some(t => t.textContent == 'and 1 more key')").await;
+    browser.value("document.activeElement.blur(), 1").await;
+    browser.press("t").await;
+    browser.until("document.querySelectorAll('#streams li').length == 0").await;
+    browser.click("#reset").await;
+    browser.until("document.getElementById('dropped').hidden").await;
+    visit.end().await;
+}

@@ -14,8 +14,12 @@ export const MOST_KEYS = 3;
 /** The longest key that is written as it is, in characters. */
 const LONGEST_KEY = 8;
 
-/** The height of a drawing, in pixels. */
-export const HEIGHT = 180;
+/** The least height of a drawing, and of a row in it without the waiting line, in pixels. */
+const HEIGHT = 166;
+const ROW = 84;
+
+/** Room below for the number of keys that are not drawn. */
+const MORE = 16;
 
 const DRAW = { bucket: drawBucket, interval_bucket: drawBucket, queue: drawQueue, windows: drawWindows, log: drawLog, concurrency: drawConcurrency };
 
@@ -24,13 +28,15 @@ const DRAW = { bucket: drawBucket, interval_bucket: drawBucket, queue: drawQueue
  * requests may wait.
  */
 export function drawLimiter(scene, { width, side, now, seconds, waits }) {
-  scene.draw(width, HEIGHT, scene => {
-    const states = side.states.slice(0, MOST_KEYS);
+  const states = side.states.slice(0, MOST_KEYS);
+  const more = side.states.length - states.length;
+  const hasLine = waits || states.some(({ state }) => state.line.length > 0);
+  const rows = Math.max(HEIGHT, states.length * (ROW + (hasLine ? LINE : 0)));
+  scene.draw(width, rows + (more > 0 ? MORE : 0), scene => {
     const gutter = 22 + 7 * Math.max(...states.map(({ key }) => shortened(key ?? '').length), 0);
-    const height = HEIGHT / Math.max(1, states.length);
+    const height = rows / Math.max(1, states.length);
     states.forEach(({ key, state }, index) => {
       const top = index * height;
-      const hasLine = waits || state.line.length > 0;
       const bottom = top + height - (hasLine ? LINE : 0);
       const name = key === null ? 0 : gutter;
       const axis = new Axis(name, width - GAUGE, now, seconds);
@@ -52,7 +58,7 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
       });
       if (hasLine) drawLine(scene, { line: state.line, now, left: name, right: width - GAUGE, y: bottom });
     });
-    if (side.states.length > MOST_KEYS) scene.text('note', width - 2, 10, `and ${count(side.states.length - MOST_KEYS, 'more key')}`, 'end');
+    if (more > 0) scene.text('note', 0, rows + MORE - 4, `and ${count(more, 'more key')}`);
   });
 }
 

@@ -14,6 +14,7 @@ export class Scene {
   /** Draws a picture: `paint` calls the methods below, back to front. */
   draw(width, height, paint) {
     set(this.#root, 'viewBox', `0 0 ${width} ${height}`);
+    set(this.#root, 'height', height);
     this.#next = 0;
     paint(this);
     while (this.#root.childNodes.length > this.#next) this.#root.lastChild.remove();
