@@ -2,7 +2,7 @@
 //!
 //! Links between pages are written with a name, and each page ends with the files that the names
 //! stand for. Here the names stand for modules instead: of two definitions of a name, Markdown
-//! takes the first.
+//! takes the first. A picture is in the repository only; here an empty one stands for it.
 
 macro_rules! page {
     ($name:ident, $file:literal) => {
