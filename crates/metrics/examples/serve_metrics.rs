@@ -23,6 +23,9 @@ use sluicegate_http::fields::QuotaPolicy;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_metrics::{Publisher, RefusalLog, WAIT_BUCKETS};
 use sluicegate_policy::{LimiterHandle, Policies, Registry};
+use sluicegate_redis::{
+    Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
+};
 use tokio::net::TcpListener;
 
 const POLICIES: &str = r#"
@@ -39,8 +42,19 @@ struct Server {
     upstream: Arc<Counted<TokenBucket>>,
     tokens: Arc<Counted<SettleableBucket>>,
     slow: TimeLimiter,
+    shared: RedisLimiter<Guarded<NoServer>>,
     layer: RateLimitLayer,
     metrics: Metrics,
+}
+
+/// The place of a client of Redis, for a server that nobody has started: requests to it fail.
+#[derive(Clone)]
+struct NoServer;
+
+impl RunScriptBlocking for NoServer {
+    fn run_blocking(&self, _: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        Err(StoreError::Unreachable("nobody has started it".into()))
+    }
 }
 
 /// The publisher, and where it publishes.
@@ -74,12 +88,17 @@ impl Server {
         let upstream = Arc::new(Counted::new(TokenBucket::new(quota!(40 / second, burst 1))));
         let tokens = Arc::new(Counted::new(SettleableBucket::new(quota!(10_000 / second))));
         let slow = TimeLimiter::new("search", TimeLimit::new(Duration::from_millis(5))?);
+        let limit = RedisLimit::token_bucket(quota!(100 / second))?;
+        let guard = Guarded::new(NoServer);
+        let shared = RedisLimiter::new(limit, KeySpace::new("site")?, guard.clone())
+            .with_fallback(Fallback::Open);
         let publisher = Publisher::new()
             .registry(&registry)
             .layer("api", &layer)
             .waiting("upstream", &upstream)
             .limiter("tokens", &tokens)
-            .time_limiter(&slow);
+            .time_limiter(&slow)
+            .redis_server("main", &guard);
         let waits = Matcher::Full("sluicegate_wait_seconds".to_owned());
         let builder = PrometheusBuilder::new().set_buckets_for_metric(waits, WAIT_BUCKETS)?;
         let recorder = builder.build_recorder();
@@ -90,6 +109,7 @@ impl Server {
             upstream,
             tokens,
             slow,
+            shared,
             layer,
             metrics: Metrics { publisher, recorder, page },
         })
@@ -118,6 +138,7 @@ impl Server {
             estimate.settle(2_500)?;
         }
         _ = self.slow.run(|_| 6 * 7);
+        self.shared.try_acquire_blocking("all", 1)?;
         Ok(())
     }
 }

@@ -62,6 +62,9 @@ pub(crate) const SHADOW_DENIALS: &str = "sluicegate_shadow_denials_total";
 pub(crate) const CALLS: &str = "sluicegate_timed_calls_total";
 pub(crate) const HTTP_REQUESTS: &str = "sluicegate_http_requests_total";
 pub(crate) const HTTP_REFUSALS: &str = "sluicegate_http_refusals_total";
+pub(crate) const REDIS_REQUESTS: &str = "sluicegate_redis_requests_total";
+pub(crate) const REDIS_OPENED: &str = "sluicegate_redis_breaker_opened_total";
+pub(crate) const REDIS_OPEN: &str = "sluicegate_redis_breaker_open";
 
 /// All metrics that this crate publishes.
 pub const METRICS: &[Metric] = &[
@@ -106,4 +109,17 @@ pub const METRICS: &[Metric] = &[
         &["layer", "limit", "reason"],
         "Requests that a limit has refused, or would have in a shadow, by reason.",
     ),
+    counter(
+        REDIS_REQUESTS,
+        &["server", "outcome"],
+        "Requests of limiters to a Redis server, by outcome.",
+    ),
+    counter(REDIS_OPENED, &["server"], "Times that requests to a Redis server were stopped."),
+    Metric {
+        name: REDIS_OPEN,
+        kind: Kind::Gauge,
+        unit: None,
+        labels: &["server"],
+        description: "Whether requests to a Redis server are stopped: 1 if so, and 0 if not.",
+    },
 ];

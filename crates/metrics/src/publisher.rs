@@ -156,6 +156,16 @@ impl Publisher {
         self.with(crate::sources::Layer { name: name.into(), layer: layer.clone() })
     }
 
+    /// Publishes the requests to a Redis server through `guard`, and the state of its circuit breaker.
+    #[cfg(feature = "redis")]
+    pub fn redis_server<R: Clone + Send + Sync + 'static>(
+        self,
+        name: impl Into<String>,
+        guard: &sluicegate_redis::Guarded<R>,
+    ) -> Publisher {
+        self.with(crate::sources::RedisServer { name: name.into(), guard: guard.clone() })
+    }
+
     /// Reads all values, and tells the recorder of the calling thread, or else the global one. Allocates;
     /// takes locks of its own, of registries and of lines. Calls at the same time wait for each other, and count
     /// nothing twice.

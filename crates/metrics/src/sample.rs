@@ -31,9 +31,18 @@ impl Sample {
         *sum = sum.wrapping_add(value);
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the facade takes gauges so")]
     pub(crate) fn gauge(&mut self, name: &'static str, limiter: &str, value: u64) {
-        *self.gauges.entry(series(name, &[("limiter", limiter)])).or_default() += value as f64;
+        self.gauge_of(name, &[("limiter", limiter)], value);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "the facade takes gauges so")]
+    pub(crate) fn gauge_of(
+        &mut self,
+        name: &'static str,
+        labels: &[(&'static str, &str)],
+        value: u64,
+    ) {
+        *self.gauges.entry(series(name, labels)).or_default() += value as f64;
     }
 
     pub(crate) fn counts(&mut self, limiter: &str, counts: Counts, denials: DenialCounts) {

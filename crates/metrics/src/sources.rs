@@ -127,6 +127,28 @@ where
     }
 }
 
+/// A guard in front of a Redis server, and the server's name.
+#[cfg(feature = "redis")]
+pub(crate) struct RedisServer<R> {
+    pub(crate) name: String,
+    pub(crate) guard: sluicegate_redis::Guarded<R>,
+}
+
+#[cfg(feature = "redis")]
+impl<R: Send + Sync> Source for RedisServer<R> {
+    fn read(&self, sample: &mut Sample) {
+        let (server, counts) = (("server", self.name.as_str()), self.guard.counts());
+        for (outcome, count) in
+            [("answered", counts.answered), ("failed", counts.failed), ("skipped", counts.skipped)]
+        {
+            sample.counter(names::REDIS_REQUESTS, &[server, ("outcome", outcome)], count);
+        }
+        sample.counter(names::REDIS_OPENED, &[server], counts.opened);
+        let is_open = self.guard.state() != sluicegate_redis::BreakerState::Closed;
+        sample.gauge_of(names::REDIS_OPEN, &[server], u64::from(is_open));
+    }
+}
+
 /// A layer, and its name.
 #[cfg(feature = "http")]
 pub(crate) struct Layer {

@@ -105,6 +105,7 @@ limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "
         .waiting("bucket", &bucket)
         .limiter("tokens", &tokens)
         .layer("api", &exposition::asked_layer())
+        .redis_server("main", &exposition::asked_server())
         .time_limiter(&slow);
     Monitor::new(publisher)
 }

@@ -5,13 +5,16 @@ use std::future::Future;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Waker};
 use std::thread;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
 use sluicegate_http::layer::{Limit, RateLimitLayer};
+use sluicegate_redis::{
+    Guarded, KeySpace, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -30,6 +33,25 @@ impl Service<Request<Body>> for Hello {
     fn call(&mut self, _: Request<Body>) -> Self::Future {
         std::future::ready(Ok(Response::new(Body::empty())))
     }
+}
+
+/// A server that hangs when it is asked a second time, and a guard that was asked three times.
+#[derive(Clone)]
+pub(super) struct HangsAfterOne(Arc<AtomicBool>);
+
+impl RunScriptBlocking for HangsAfterOne {
+    fn run_blocking(&self, _: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        if self.0.swap(true, Relaxed) { Err(StoreError::TimedOut) } else { Ok(vec![0]) }
+    }
+}
+
+pub(super) fn asked_server() -> Guarded<HangsAfterOne> {
+    let guard = Guarded::new(HangsAfterOne(Arc::default()));
+    let limit = RedisLimit::token_bucket(quota!(1 / hour)).unwrap();
+    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), guard.clone());
+    limiter.reset_blocking("ada").unwrap();
+    (0..2).for_each(|_| _ = limiter.try_acquire_blocking("ada", 1).unwrap_err());
+    guard
 }
 
 /// A layer that has let one request pass and refused two.
@@ -85,6 +107,13 @@ async fn a_page_that_is_scraped_over_http_says_what_callers_were_told() {
     assert_eq!(of("sluicegate_http_requests_total", &[layer, ("outcome", "refused")]), 2);
     let refused = [layer, ("limit", "0"), ("reason", "rate")];
     assert_eq!(of("sluicegate_http_refusals_total", &refused), 2);
+    let server = ("server", "main");
+    for outcome in ["answered", "failed", "skipped"] {
+        let labels = [server, ("outcome", outcome)];
+        assert_eq!(of("sluicegate_redis_requests_total", &labels), 1, "{outcome}");
+    }
+    assert_eq!(of("sluicegate_redis_breaker_opened_total", &[server]), 1);
+    assert_eq!(of("sluicegate_redis_breaker_open", &[server]), 1);
     let calls = [("time_limiter", "search"), ("outcome", "succeeded")];
     assert_eq!(of("sluicegate_timed_calls_total", &calls), 1);
 }
