@@ -14,6 +14,7 @@
 //! | `states` | a server that loads its data, or is busy; and one by TLS |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
+//! | `later` | reservations and settlements, on the server's clock |
 //! | `leases` | leases |
 //! | `give_back` | grants that are given back in part, at random |
 //! | `oracle` | slow references in exact fractions |
@@ -29,6 +30,7 @@ mod debts;
 mod failover;
 mod faults;
 mod give_back;
+mod later;
 mod leases;
 mod links;
 mod oracle;
