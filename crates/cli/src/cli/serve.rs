@@ -165,7 +165,7 @@ fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, 
     })
 }
 
-/// All that is parts. At least one of them is there.
+/// The parts of a service. At least one of them is there.
 struct Parts {
     policy: Option<ServedPolicy>,
     envoy: Option<EnvoyLimits>,
