@@ -106,8 +106,8 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
 ///   allocate), unless it waits, is settled or holds a place in flight, or `fields` is set: then for the
 ///   values of the fields, and for the state of the limit until the response is there. A layer with a single
-///   limit of all requests or of each client, and without any option that looks at requests, adds least to a
-///   request: it is not taken apart.
+///   limit of all requests or of each client, and without any option that looks at requests but
+///   [`skip_preflight`](RateLimitLayer::skip_preflight), adds least to a request: it is not taken apart.
 ///
 /// # Examples
 ///
@@ -141,6 +141,7 @@ struct Shared {
     /// True if requests may take the [short way](plain).
     is_plain: bool,
     skips: Vec<Skip>,
+    skips_preflight: bool,
     respond: Respond,
     edit_fields: Option<EditFields>,
     observe: Option<Observe>,
@@ -196,6 +197,7 @@ impl RateLimitLayer {
             is_shadow: false,
             is_plain: false,
             skips: Vec::new(),
+            skips_preflight: false,
             respond: Arc::new(response_to),
             edit_fields: None,
             observe: None,

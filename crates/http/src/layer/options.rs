@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, header};
+use http::{HeaderMap, Response};
 use sluicegate::{TimeLimiter, Timer};
 
 #[cfg(doc)]
@@ -92,11 +92,7 @@ impl RateLimitLayer {
     /// `Access-Control-Request-Method`. (Anybody can send these fields, but no other method.)
     #[must_use]
     pub fn skip_preflight(self) -> RateLimitLayer {
-        self.skip(|parts| {
-            parts.method == Method::OPTIONS
-                && parts.headers.contains_key(header::ORIGIN)
-                && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-        })
+        self.change(|shared| shared.skips_preflight = true)
     }
 
     /// Answers a refusal by a response of its own, such as one with another body, made of nothing or of

@@ -4,7 +4,7 @@
 //! are not taken apart, share nothing with their response, and allocate nothing. All other layers, and what
 //! this limit refuses, go the long way: see `decision`.
 
-use http::{Extensions, HeaderMap};
+use http::{Extensions, HeaderMap, Method, Request};
 
 use super::Shared;
 use super::limit::{Limit, Target};
@@ -22,7 +22,7 @@ pub(super) enum Plainly {
 }
 
 impl Shared {
-    /// Returns true if all that the layer does for a request is to take a permit from its only limit.
+    /// Returns true if all that the layer does for most requests is to take a permit from its only limit.
     pub(super) fn find_is_plain(&self) -> bool {
         matches!(&*self.limits, [only] if only.is_plain())
             && self.skips.is_empty()
@@ -30,12 +30,20 @@ impl Shared {
             && !self.tells_every_state()
     }
 
-    /// Decides a request by nothing but its fields and its extensions.
-    pub(super) fn pass_plainly(&self, headers: &HeaderMap, extensions: &Extensions) -> Plainly {
-        let [only] = &*self.limits else { return Plainly::NotPlain };
-        if !self.is_plain {
-            return Plainly::NotPlain;
+    /// Decides a request that may take the short way. One with the method `OPTIONS` may not: it may be a preflight
+    /// request, and skipped.
+    #[inline]
+    pub(super) fn pass_plainly<B>(&self, request: &Request<B>) -> Plainly {
+        match &*self.limits {
+            [only] if self.is_plain && *request.method() != Method::OPTIONS => {
+                self.spend_one(only, request.headers(), request.extensions())
+            }
+            _ => Plainly::NotPlain,
         }
+    }
+
+    /// Takes one permit, by a key that needs nothing but the fields and the extensions of a request.
+    fn spend_one(&self, only: &Limit, headers: &HeaderMap, extensions: &Extensions) -> Plainly {
         let spent = match &only.target {
             Target::All(limiter) => limiter.try_spend(&All, 1),
             Target::Client(store, addresses) => {

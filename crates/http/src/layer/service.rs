@@ -40,7 +40,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match self.shared.pass_plainly(request.headers(), request.extensions()) {
+        match self.shared.pass_plainly(&request) {
             Plainly::Passed => RateLimitFuture::passed(self.inner.call(request)),
             Plainly::Refused(reason) => self.decide(request, Some(reason)),
             Plainly::NotPlain => self.decide(request, None),

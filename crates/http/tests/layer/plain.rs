@@ -106,3 +106,29 @@ async fn a_layer_of_one_limit_keeps_its_time_limit() {
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(layer.counts().service_timed_out, 1);
 }
+
+#[tokio::test]
+async fn preflight_requests_are_skipped_on_both_ways_and_only_if_it_is_asked_for() {
+    let clock = clock();
+    let layer = || RateLimitLayer::new(Limit::of_all(two(&clock)));
+    let preflight = || {
+        let fields = [("origin", "https://a.example"), ("access-control-request-method", "PUT")];
+        let mut request = with(request(""), &fields);
+        *request.method_mut() = Method::OPTIONS;
+        request
+    };
+    for layer in [layer().skip_preflight(), long(layer().skip_preflight())] {
+        let server = Server::new(layer);
+        for _ in 0..5 {
+            assert_eq!(server.status(preflight()).await, 200);
+        }
+        assert_eq!(server.layer.counts().skipped, 5);
+        for expected in [200, 200, 429] {
+            assert_eq!(server.status(request("")).await, expected);
+        }
+    }
+    let server = Server::new(layer());
+    for expected in [200, 200, 429] {
+        assert_eq!(server.status(preflight()).await, expected);
+    }
+}
