@@ -187,7 +187,7 @@ mod tests {
                 });
                 let terms = Terms::new(algorithm, &values.collect());
                 let limiter =
-                    terms.and_then(|terms| AnyLimiter::new(&terms, &SharedClock::default()));
+                    terms.and_then(|terms| AnyLimiter::new(&terms, &SharedClock::default(), 1));
                 assert!(limiter.is_ok(), "{algorithm} {which}: {limiter:?}");
             }
         }

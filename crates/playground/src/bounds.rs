@@ -22,8 +22,14 @@ pub(crate) const PER_SECOND: (f64, f64) = (0.01, 1_000.0);
 pub(crate) const SPEED: (f64, f64) = (0.1, 600.0);
 /// Longest time that a request waits, or is in flight.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-/// Most requests in the line before a limiter.
+/// Most requests in the line before a limiter that all keys share.
 pub(crate) const LINE: usize = 200;
+/// Most requests in the line before the limiter of a key.
+pub(crate) const LINE_OF_KEY: usize = 25;
+/// Largest limit of permits in flight.
+pub(crate) const IN_FLIGHT: f64 = 50.0;
+/// Most entries of a log in a frame.
+pub(crate) const ENTRIES: usize = 200;
 /// The largest seed: the largest integer that a number in JavaScript holds exactly.
 pub(crate) const SEED: u64 = (1 << 53) - 1;
 /// Most decisions in a frame.

@@ -30,12 +30,16 @@ pub(crate) enum AnyLimiter {
 }
 
 impl AnyLimiter {
-    /// Creates a limiter. Its line is bounded.
+    /// Creates a limiter, with so many places in its line.
     ///
     /// # Errors
     ///
     /// Those of the engine, for windows that need more bits than a word has.
-    pub(crate) fn new(terms: &Terms, clock: &SharedClock) -> Result<AnyLimiter, ConfigError> {
+    pub(crate) fn new(
+        terms: &Terms,
+        clock: &SharedClock,
+        line: usize,
+    ) -> Result<AnyLimiter, ConfigError> {
         let clock = Arc::clone(clock);
         let limiter = match *terms {
             Terms::Gcra { interval, tolerance } => {
@@ -72,7 +76,7 @@ impl AnyLimiter {
                 AnyLimiter::Concurrency(Arc::new(ConcurrencyLimit::new(limit)))
             }
         };
-        let limits = LineLimits::new().max_waiters(bounds::LINE);
+        let limits = LineLimits::new().max_waiters(line);
         match &limiter {
             AnyLimiter::Concurrency(limit) => limit.line().set_limits(limits),
             limiter => _ = limiter.rate().map(|rate| rate.line().set_limits(limits)),

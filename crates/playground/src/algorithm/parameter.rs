@@ -167,4 +167,5 @@ pub(super) const LONG_LIMIT: Parameter =
 pub(super) const LONG_WINDOW: Parameter =
     Parameter::seconds("long_window", "Long window", 10.0, "The length of the long window.");
 pub(super) const IN_FLIGHT: Parameter =
-    Parameter::permits("limit", "Limit", 3.0, "The most permits in flight at a time.");
+    Parameter::permits("limit", "Limit", 3.0, "The most permits in flight at a time.")
+        .between(1.0, bounds::IN_FLIGHT);

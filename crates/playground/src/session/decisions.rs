@@ -35,3 +35,24 @@ impl DecisionLog {
         (decisions, unseen - told as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn it_forgets_the_oldest() {
+        let mut log = DecisionLog::default();
+        for n in 0..3 * bounds::DECISIONS {
+            let decision =
+                json!({ "n": n, "at": 0.0, "key": "a", "cost": 1, "outcome": "granted" });
+            log.push(serde_json::from_value(decision).unwrap());
+        }
+        assert_eq!((log.latest.len(), log.pushed()), (bounds::DECISIONS, 1_500));
+        let (told, dropped) = log.after(0, usize::MAX);
+        assert_eq!((told.len(), told[0].n, dropped), (500, 1_000, 1_000));
+        assert_eq!(log.after(1_500, usize::MAX), (Vec::new(), 0));
+    }
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sluicegate::{Gcra, Grant, History, Limiter, Quota, Rate, Refill};
 
 use crate::algorithm::{AnyLimiter, Terms};
+use crate::bounds;
 use crate::wire::{InUse, LogEntry, Shape, WindowState};
 
 /// Converts nanoseconds to seconds, with the precision of a microsecond.
@@ -59,12 +60,15 @@ pub(super) fn shape(
         AnyLimiter::SlidingLog(log) => {
             let log = log.limiter();
             let history = log.snapshot();
-            let entries = history.iter().map(|(age, cost)| LogEntry {
-                at: seconds(now_nanos.saturating_sub(nanos(age))),
-                cost,
-            });
+            let entries: Vec<_> = history
+                .iter()
+                .map(|(age, cost)| LogEntry {
+                    at: seconds(now_nanos.saturating_sub(nanos(age))),
+                    cost,
+                })
+                .collect();
             let window = log.window().as_secs_f64();
-            Shape::Log { entries: entries.collect(), window, limit: log.limit() }
+            Shape::Log { entries: condensed(&entries), window, limit: log.limit() }
         }
         AnyLimiter::SeveralWindows(windows) => {
             let shown = windows.windows().enumerate().map(|(which, (limit, length))| {
@@ -78,6 +82,17 @@ pub(super) fn shape(
         }
         AnyLimiter::Concurrency(limit) => Shape::Concurrency { in_use, limit: limit.limit() },
     }
+}
+
+/// Returns no more entries than a frame has room for: if there are more, neighbours are one, with the time of
+/// the latest.
+fn condensed(entries: &[LogEntry]) -> Vec<LogEntry> {
+    let neighbours = entries.len().div_ceil(bounds::ENTRIES).max(1);
+    let groups = entries.chunks(neighbours).filter_map(|group| {
+        let cost = group.iter().map(|entry| entry.cost).sum();
+        group.last().map(|latest| LogEntry { cost, ..*latest })
+    });
+    groups.collect()
 }
 
 fn of_bucket(bucket: &impl Limiter, quota: Quota, now_nanos: u64) -> Shape {

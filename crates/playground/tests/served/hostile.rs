@@ -91,7 +91,7 @@ async fn a_hundred_thousand_requests_are_counted_and_memory_stays_flat() {
     let running = unlimited().await;
     let sides = json!([
         { "algorithm": "sliding_log", "parameters": { "limit": 1000, "window": 3600 }, "wait": 3600 },
-        { "algorithm": "concurrency", "parameters": { "limit": 1000 }, "per_key": true, "wait": 3600 },
+        { "algorithm": "concurrency", "parameters": { "limit": 50 }, "per_key": true, "wait": 3600 },
     ]);
     let session = running.session(sides).await;
     let mut events = running.events(&session).await;

@@ -10,6 +10,7 @@ use super::super::events::{Event, EventQueue};
 use super::line::{Caller, LineAnswer, Wait};
 use super::{Held, Request, Side};
 use crate::algorithm::AnyLimiter;
+use crate::bounds;
 
 impl Side {
     /// Decides a request, or lets it wait.
@@ -62,7 +63,8 @@ impl Side {
         if let Some(limiter) = self.limiters.get(key) {
             return Ok(Arc::clone(limiter));
         }
-        let limiter = Arc::new(AnyLimiter::new(&self.terms.terms, &self.clock)?);
+        let line = if self.terms.per_key { bounds::LINE_OF_KEY } else { bounds::LINE };
+        let limiter = Arc::new(AnyLimiter::new(&self.terms.terms, &self.clock, line)?);
         self.limiters.insert(key.into(), Arc::clone(&limiter));
         Ok(limiter)
     }

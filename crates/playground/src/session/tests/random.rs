@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::support::{Told, setup};
 use crate::algorithm::Algorithm;
+use crate::bounds;
 use crate::command::CheckedSend;
 use crate::session::show::real;
 use crate::session::{Cursor, Session};
-use crate::wire::{Decision, Outcome};
+use crate::wire::{Decision, Outcome, Shape};
 
 /// The most permits that may be granted in any span of so many seconds.
 struct Bound {
@@ -137,4 +138,30 @@ fn a_frame_has_no_more_than_so_many_decisions_and_says_how_many_it_leaves_out() 
     assert_eq!(frame.sides[1].decisions.last().unwrap().n, 1_000);
     assert!(!session.has_news(&cursor));
     assert_eq!(session.frame(&mut cursor, false).sides[0].decisions, []);
+}
+
+#[test]
+fn a_frame_of_full_limiters_is_bounded_whatever_they_hold() {
+    let log = json!({ "algorithm": "sliding_log", "parameters": { "limit": 1_000, "window": 3_600 }, "per_key": true, "wait": 3_600 });
+    let held = json!({ "algorithm": "concurrency", "parameters": { "limit": 50 }, "per_key": true, "wait": 3_600 });
+    let mut session = Session::new(setup(&json!([log, held]), 1));
+    for key in 0..bounds::KEYS {
+        for _ in 0..2 {
+            let send = json!({ "key": key.to_string(), "count": 1_000, "hold": 3_600 });
+            let send = serde_json::from_value(send).unwrap();
+            session.send(&CheckedSend::new(&send).unwrap()).unwrap();
+        }
+    }
+    let frame = session.frame(&mut Cursor::default(), false);
+    let totals = frame.sides.iter().map(|side| side.totals).collect::<Vec<_>>();
+    assert_eq!((totals[0].granted, totals[0].waiting), (16 * 1_000, 16 * 25));
+    assert_eq!((totals[1].granted, totals[1].waiting), (16 * 50, 16 * 25));
+    for state in &frame.sides[0].states {
+        let Shape::Log { entries, .. } = &state.state.shape else { panic!("{state:?}") };
+        assert!(entries.len() <= bounds::ENTRIES);
+        // None is left out.
+        assert_eq!(entries.iter().map(|entry| entry.cost).sum::<u64>(), 1_000);
+    }
+    let bytes = serde_json::to_vec(&frame).unwrap().len();
+    assert!(bytes < 500_000, "{bytes}");
 }
