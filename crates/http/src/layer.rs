@@ -14,7 +14,7 @@
 //! | `counts` | counts of decisions, for a monitor |
 //! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
-//! | `options` | the options of a layer |
+//! | `options`, `skip` | the options of a layer, and the requests that pass without a limit |
 //! | `plain` | the short way of a request through a layer of one limit |
 //! | `after`, `timed_call` | the work that is left when the service has responded, and services with a time limit |
 //! | `timer` | what requests sleep on while they wait |
@@ -44,6 +44,7 @@ mod remote;
 mod request_key;
 mod service;
 mod settled;
+mod skip;
 mod take;
 mod timed_call;
 mod timer;
@@ -61,6 +62,7 @@ use tower_layer::Layer;
 use crate::fields::{FieldError, FieldVersion, FieldWriter, PolicyState};
 
 use self::counts::LayerCounters;
+use self::skip::SkipRules;
 use self::timer::SharedTimer;
 
 pub use self::body::LimitedBody;
@@ -82,7 +84,6 @@ pub use self::settled::{Charge, SettleByKey, Settled};
 pub use self::take::All;
 pub use self::wait_up_to::{WaitByKey, WaitUpTo};
 
-type Skip = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 type Respond = Arc<dyn Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync>;
 type EditFields = Arc<dyn Fn(&mut HeaderMap, &[PolicyState<'_>]) + Send + Sync>;
 type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
@@ -140,8 +141,7 @@ struct Shared {
     is_shadow: bool,
     /// True if requests may take the [short way](plain).
     is_plain: bool,
-    skips: Vec<Skip>,
-    skips_preflight: bool,
+    skips: SkipRules,
     respond: Respond,
     edit_fields: Option<EditFields>,
     observe: Option<Observe>,
@@ -196,8 +196,7 @@ impl RateLimitLayer {
             is_on_every_response: false,
             is_shadow: false,
             is_plain: false,
-            skips: Vec::new(),
-            skips_preflight: false,
+            skips: SkipRules::default(),
             respond: Arc::new(response_to),
             edit_fields: None,
             observe: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, header};
+use http::{HeaderMap, Response};
 use sluicegate::{Denied, TimeLimiter};
 
 use super::Shared;
@@ -67,7 +67,7 @@ impl Shared {
         parts: &Parts,
         refused: Option<RefusalReason>,
     ) -> Option<Decision> {
-        if self.is_skipped(parts) {
+        if self.skips.apply_to(parts) {
             self.counters.skipped();
             return Some(Decision::Pass(Passed::FREE));
         }
@@ -81,16 +81,6 @@ impl Shared {
             Attempt::Wait => return None,
         };
         Some(self.decision(answer, parts))
-    }
-
-    /// Returns true if a request is not to be limited.
-    fn is_skipped(&self, parts: &Parts) -> bool {
-        let is_preflight = || {
-            parts.method == Method::OPTIONS
-                && parts.headers.contains_key(header::ORIGIN)
-                && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-        };
-        (self.skips_preflight && is_preflight()) || self.skips.iter().any(|skip| skip(parts))
     }
 
     pub(super) fn decision(&self, answer: Result<Passed, Box<Refused>>, parts: &Parts) -> Decision {

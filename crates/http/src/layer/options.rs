@@ -85,14 +85,14 @@ impl RateLimitLayer {
     /// health checks. Can be set several times; one that says so is enough.
     #[must_use]
     pub fn skip(self, skip: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> RateLimitLayer {
-        self.change(|shared| shared.skips.push(Arc::new(skip)))
+        self.change(|shared| shared.skips.add(skip))
     }
 
     /// Lets the preflight requests of browsers pass: `OPTIONS` with `Origin` and
     /// `Access-Control-Request-Method`. (Anybody can send these fields, but no other method.)
     #[must_use]
     pub fn skip_preflight(self) -> RateLimitLayer {
-        self.change(|shared| shared.skips_preflight = true)
+        self.change(|shared| shared.skips.add_preflight())
     }
 
     /// Answers a refusal by a response of its own, such as one with another body, made of nothing or of

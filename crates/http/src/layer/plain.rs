@@ -25,7 +25,7 @@ impl Shared {
     /// Returns true if all that the layer does for most requests is to take a permit from its only limit.
     pub(super) fn find_is_plain(&self) -> bool {
         matches!(&*self.limits, [only] if only.is_plain())
-            && self.skips.is_empty()
+            && self.skips.are_only_of_preflight()
             && self.time_limit.is_none()
             && !self.tells_every_state()
     }
