@@ -19,7 +19,7 @@ for features in "" policy http tracing; do
     cargo clippy -q -p sluicegate-metrics --lib --features "$features" -- -D warnings
 done
 # The limits on a Redis server, by any client, and by each of those that it has.
-for features in "" async pool policy "async,cluster,pool,sentinel,tls"; do
+for features in "" async http pool policy "async,cluster,pool,sentinel,tls"; do
     cargo clippy -q -p sluicegate-redis --lib --no-default-features --features "$features" -- -D warnings
 done
 # The command with a client of Redis.

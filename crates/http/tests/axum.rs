@@ -34,11 +34,16 @@ mod nginx;
 mod proxies;
 #[path = "support/proxy.rs"]
 mod proxy;
+#[path = "../../redis/src/tests/server.rs"]
+#[allow(dead_code, reason = "the tests of the crate that it is of use more of it")]
+mod redis_server;
 #[path = "axum/spoofing.rs"]
 mod spoofing;
 
 #[path = "axum/in_flight.rs"]
 mod in_flight;
+#[path = "axum/on_redis.rs"]
+mod on_redis;
 #[path = "axum/registry.rs"]
 mod registry;
 #[path = "axum/remote.rs"]

@@ -26,6 +26,7 @@
 //! |---|---|
 //! | `async` (default) | `Async`: runs scripts on the connections of the crate `redis` for tokio |
 //! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
+//! | `http` | the limiters behind the layer for web servers: for `Remote` of `sluicegate-http` |
 //! | `policy` | `RedisConnector`: the limiters of policy files (`sluicegate-policy`) on the servers that they name |
 //! | `cluster` | `Cluster`: runs scripts on a cluster, and follows keys that move |
 //! | `sentinel` | `Sentinels`: runs scripts on the primary that sentinels name |
@@ -40,6 +41,8 @@ mod error;
 mod estimate;
 mod fallback;
 mod guarded;
+#[cfg(feature = "http")]
+mod http_layer;
 mod key_space;
 mod lease;
 mod limit;

@@ -4,15 +4,21 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency};
+use http::StatusCode;
+use sluicegate::{
+    Adaptive, Clock, ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency, LimitAlgorithm,
+    Outcome, TimedInFlight,
+};
 
+use super::held::{BodyEnd, ResponseEnd};
 use super::refusal::RefusalReason;
+use super::settled::{Charge, Settlement};
 use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
-/// A limit of the requests in flight: an `Arc` of a [`ConcurrencyLimit`], or for keys one of a
-/// [`KeyedConcurrency`].
+/// A limit of the requests in flight: an `Arc` of a [`ConcurrencyLimit`], of an [`Adaptive`] one that nobody has
+/// to choose, or for keys one of a [`KeyedConcurrency`].
 ///
 /// A request holds its permits until the body of its response has ended or is dropped, whichever is first;
 /// and if there is no response, until the service has failed or the client has gone away. By default it is
@@ -21,6 +27,10 @@ use crate::fields::PolicyState;
 ///
 /// A limit of all requests is a limit of the server: it refuses with the status 503. A limit per client or
 /// per key refuses with 429. Neither tells a wait, as no clock says when a request ends.
+///
+/// An [`Adaptive`] limit learns from each request: from its time until the body of the response has ended, and from
+/// a status that says that the service has too much to do ([`overload_by`](Concurrency::overload_by)). A
+/// response whose body fails or is dropped halfway tells it nothing, and nor does a service that fails.
 ///
 /// Allocates for each request, what holds the permits.
 ///
@@ -47,13 +57,24 @@ use crate::fields::PolicyState;
 pub struct Concurrency<L> {
     limit: L,
     longest: Duration,
+    is_overload: fn(StatusCode) -> bool,
+}
+
+/// Returns true for the statuses by which services say that they have too much to do.
+fn is_overload(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    )
 }
 
 impl<L> Concurrency<L> {
     /// Limits what is in flight by `limit`.
     #[must_use]
     pub fn new(limit: L) -> Concurrency<L> {
-        Concurrency { limit, longest: Duration::ZERO }
+        Concurrency { limit, longest: Duration::ZERO, is_overload }
     }
 
     /// Lets requests wait for their permits, each for no longer than `longest`. With 0, the default, none
@@ -63,9 +84,90 @@ impl<L> Concurrency<L> {
         Concurrency { longest, ..self }
     }
 
+    /// Sets the statuses of responses that tell an [`Adaptive`] limit that too much is in flight. The default is
+    /// 429, 503 and 504. Without effect for a limit that is not adaptive.
+    #[must_use]
+    pub fn overload_by(self, is_overload: fn(StatusCode) -> bool) -> Concurrency<L> {
+        Concurrency { is_overload, ..self }
+    }
+
     fn can_wait(&self, refused: &RefusalReason) -> bool {
         let is_short = matches!(refused, RefusalReason::InFlight(denied) if !denied.is_too_large());
         !self.longest.is_zero() && is_short
+    }
+}
+
+impl<A, C> Concurrency<Arc<Adaptive<A, C>>>
+where
+    A: LimitAlgorithm + Send + 'static,
+    C: Clock + Send + Sync + 'static,
+{
+    /// Returns the permits of a call, which is a sample for the algorithm when its response has ended.
+    fn timed<'l>(&self, call: TimedInFlight<'static, A, C>, permits: u64) -> Taken<'l> {
+        let (limit, used) = (self.limit.limit(), self.limit.in_flight());
+        let is_overload = self.is_overload;
+        let outcome = move |end: &ResponseEnd<'_>| {
+            Some(match end.end {
+                _ if is_overload(end.status) => OVERLOAD,
+                BodyEnd::Complete => SUCCESS,
+                // It tells nothing about the time that the service needs.
+                BodyEnd::Failed | BodyEnd::Dropped => NO_SAMPLE,
+            })
+        };
+        let standing = sluicegate::Standing { limit, used, reset_after: Duration::ZERO };
+        let charge = Charge::new(standing.grant(permits), move |outcome| {
+            call.end(match outcome {
+                SUCCESS => Outcome::Success,
+                OVERLOAD => Outcome::Dropped,
+                _ => Outcome::Ignored,
+            });
+        });
+        let settlement = Settlement::End(Arc::new(outcome));
+        Taken::kept(Standing::Told(state(limit, used)), Kept::Charge(charge, settlement))
+    }
+}
+
+// The ends of a call, as a settlement tells them. What is given back at once is no sample.
+const NO_SAMPLE: u64 = 0;
+const SUCCESS: u64 = 1;
+const OVERLOAD: u64 = 2;
+
+impl<A, C> Take<All> for Concurrency<Arc<Adaptive<A, C>>>
+where
+    A: LimitAlgorithm + Send + 'static,
+    C: Clock + Send + Sync + 'static,
+{
+    fn try_take(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        match self.limit.try_acquire_owned(permits) {
+            Ok(call) => Ok(self.timed(call, permits)),
+            Err(denied) => Err(RefusalReason::InFlight(denied)),
+        }
+    }
+
+    fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        if permits > self.limit.available() {
+            // Only a call tells why. Should it be granted by now, its guard ends at once, and is no sample.
+            let call = self.limit.try_acquire(permits).map_err(RefusalReason::InFlight)?;
+            call.end(Outcome::Ignored);
+        }
+        Ok(state(self.limit.limit(), self.limit.in_flight()))
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Place
+    }
+
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        self.can_wait(refused)
+    }
+
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
+        let entering = self.limit.acquire_owned_async(permits).timeout(self.longest);
+        let entering = entering.timer(waits.timer.clone());
+        Box::pin(async move {
+            let call = entering.await.map_err(refused_in_line)?;
+            Ok(self.timed(call, permits))
+        })
     }
 }
 

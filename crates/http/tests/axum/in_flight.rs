@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use http_body_util::channel::Channel;
-use sluicegate::{ConcurrencyLimit, KeyedConcurrency, TimeLimit, TimeLimiter};
+use sluicegate::{Adaptive, Aimd, ConcurrencyLimit, KeyedConcurrency, TimeLimit, TimeLimiter};
 use sluicegate_http::fields::QuotaUnit;
 use sluicegate_http::layer::{Concurrency, RefusalReason};
 use tokio::sync::Semaphore;
@@ -236,4 +236,46 @@ async fn a_service_that_takes_too_long_is_refused_by_name_and_gives_its_place_ba
         // It tells what is left of the other limits.
         assert!(refused.headers.contains_key("ratelimit"), "{:?}", refused.headers);
     }
+}
+
+#[tokio::test]
+async fn an_adaptive_limit_learns_from_times_and_statuses() {
+    let adaptive = Arc::new(Adaptive::new(Aimd::new().with_initial(2)));
+    let limit = Limit::of_all(Concurrency::new(Arc::clone(&adaptive)));
+    let app = Router::new()
+        .route("/", get(|| async { "hello" }))
+        .route("/busy", get(|| async { StatusCode::SERVICE_UNAVAILABLE }))
+        .layer(RateLimitLayer::new(limit));
+    let server = serve(app).await;
+    let client = client(false);
+    // Half of the limit is in flight, and there is room: it is raised.
+    assert_eq!(status(&client, server, "/").await, 200);
+    until(|| adaptive.limit() == 3).await;
+    assert_eq!(status(&client, server, "/busy").await, 503);
+    until(|| adaptive.limit() < 3).await;
+
+    let held: Vec<_> = (0..adaptive.limit()).map(|_| adaptive.try_acquire(1).unwrap()).collect();
+    let refused = send(&client, server, Method::GET, "/", &[]).await;
+    assert_eq!(refused.status, 503);
+    assert!(Problem::from_json(&refused.body).is_some());
+    drop(held);
+    assert_eq!(status(&client, server, "/").await, 200);
+}
+
+#[tokio::test]
+async fn another_status_can_tell_an_adaptive_limit_of_overload() {
+    let adaptive = Arc::new(Adaptive::new(Aimd::new().with_initial(8)));
+    let concurrency = Concurrency::new(Arc::clone(&adaptive));
+    let concurrency = concurrency.overload_by(|status| status == StatusCode::IM_A_TEAPOT);
+    let app = Router::new()
+        .route("/busy", get(|| async { StatusCode::SERVICE_UNAVAILABLE }))
+        .route("/tea", get(|| async { StatusCode::IM_A_TEAPOT }))
+        .layer(RateLimitLayer::new(Limit::of_all(concurrency)));
+    let server = serve(app).await;
+    let client = client(false);
+    assert_eq!(status(&client, server, "/busy").await, 503);
+    until(|| adaptive.in_flight() == 0).await;
+    assert!(adaptive.limit() >= 8);
+    assert_eq!(status(&client, server, "/tea").await, 418);
+    until(|| adaptive.limit() < 8).await;
 }
