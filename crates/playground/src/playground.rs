@@ -61,8 +61,8 @@ impl Playground {
 
     /// Returns the routes: the page at `/`, and what it asks for below `/playground/`.
     ///
-    /// They take the address of a client from axum's `ConnectInfo`, so the server has to provide that. Must be
-    /// called within a runtime of tokio when they are served.
+    /// The server has to run on tokio, and to provide axum's `ConnectInfo`, which has the address of a client.
+    /// A handler holds a lock of its session for the time of up to 1,000 events, some milliseconds at most.
     pub fn routes(&self) -> Router {
         routes::routes(Arc::clone(&self.shared))
     }
