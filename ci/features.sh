@@ -15,7 +15,7 @@ for features in "" axum grpc tonic policy outgoing reqwest; do
     cargo clippy -q -p sluicegate-http --lib --features "$features" -- -D warnings
 done
 # Metrics of each part of it alone.
-for features in "" policy http tracing; do
+for features in "" policy http redis tracing; do
     cargo clippy -q -p sluicegate-metrics --lib --features "$features" -- -D warnings
 done
 # The limits on a Redis server, by any client, and by each of those that it has.

@@ -183,6 +183,7 @@ async fn a_place_is_free_when_its_holder_leaves_or_has_crashed_and_not_while_it_
             Err(error) => assert!(error.denied().is_some(), "{error}"),
         }
         tries += 1;
+        assert!(tries < 1_500, "its place has not come back in half a minute");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(tries > 0);
