@@ -1,6 +1,8 @@
 //! The fields of a policy file: the one description of them, from which the checks and the JSON
 //! Schema are made.
 
+mod penalty;
+mod redis;
 mod requests;
 mod tables;
 mod words;

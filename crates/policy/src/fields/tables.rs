@@ -1,12 +1,9 @@
 //! The tables of fields.
 
-use sluicegate::PenaltyRule;
-
-use super::requests::{
-    COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, OFFENCES_FORM, TEXT,
-};
+use super::penalty::PENALTY;
+use super::redis::REDIS;
+use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
 use super::{Field, Form, KindFields};
-use crate::RedisStore;
 
 /// The longest name of a limiter, in characters.
 pub(crate) const MAX_NAME: usize = 200;
@@ -18,13 +15,13 @@ const MAX_PERMITS: u64 = 1 << 32;
 const MAX_COUNT: u64 = (1 << 47) - 1;
 
 /// The largest number that is read as it is written.
-const MAX_SIZE: u64 = u64::MAX;
+pub(super) const MAX_SIZE: u64 = u64::MAX;
 
-const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
+pub(super) const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
     Field { name, form, is_needed: true, about }
 }
 
-const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
+pub(super) const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
     Field { name, form, is_needed: false, about }
 }
 
@@ -70,100 +67,6 @@ static DAYS: [Field; 7] = [
     field("friday", Form::Whole(0, MAX_COUNT), "The amount of Fridays."),
     field("saturday", Form::Whole(0, MAX_COUNT), "The amount of Saturdays."),
     field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
-];
-
-static LEASE: [Field; 5] = [
-    needed(
-        "nodes",
-        Form::Within(1, 10_000),
-        "The greatest number of processes that hold leases at a time: from 1 to 10000.",
-    ),
-    field(
-        "share",
-        Form::Within(1, 90),
-        "The part of the limit that all leases of a key may be together, in percent: 25 if left out.",
-    ),
-    field(
-        "size",
-        Form::Within(1, MAX_SIZE),
-        "The largest lease, in permits; if left out, as the share allows.",
-    ),
-    field(
-        "expiry",
-        Form::Time,
-        "The time without a request after which a lease is given back: 1 s if left out.",
-    ),
-    field("max_keys", Form::Within(1, 1 << 24), "The most keys with a lease: 10000 if left out."),
-];
-
-static SHARE_OF_MACHINES: [Field; 1] = [needed(
-    "share",
-    Form::Within(1, u32::MAX as u64),
-    "The number of machines, of which each grants an equal share of the limit.",
-)];
-
-static REDIS: [Field; 5] = [
-    needed(
-        "redis",
-        Form::Text(MAX_TEXT),
-        "The URL of a Redis or Valkey server, such as redis://127.0.0.1:6379/.",
-    ),
-    field(
-        "prefix",
-        Form::Text(RedisStore::MAX_PREFIX),
-        "The beginning of names on the server: sluicegate if left out.",
-    ),
-    field(
-        "time_limit",
-        Form::Time,
-        "The longest that a decision waits for the server: 250 ms if left out.",
-    ),
-    field(
-        "on_failure",
-        Form::Either(
-            &Form::Word(&["closed", "open"]),
-            &Form::Table(&SHARE_OF_MACHINES, "{ share = 4 }"),
-        ),
-        "The answer while the server gives none: `closed` (default), `open`, or each machine's share of the \
-         limit.",
-    ),
-    field(
-        "lease",
-        Form::Table(&LEASE, "{ nodes = 8 }"),
-        "Leases of keys that are asked for often; none if left out.",
-    ),
-];
-
-static PENALTY: [Field; 7] = [
-    needed(
-        "offences",
-        Form::Whole(1, PenaltyRule::MAX_OFFENCES),
-        "The offences that begin a penalty: from 1 to 1023.",
-    ),
-    needed("within", Form::Time, "The period within which they count."),
-    needed("refuse_for", Form::Time, "The length of the penalty."),
-    field(
-        "longest",
-        Form::Time,
-        "The length of the longest penalty, if each is to be twice as long as the one before.",
-    ),
-    field(
-        "forgotten_after",
-        Form::Time,
-        "The time without offences after which the next penalty is the first again; `longest` if left \
-         out.",
-    ),
-    field(
-        "by",
-        OFFENCES_FORM,
-        "The offences: `refusals` by the limit (default), requests that it grants and whose answers are in \
-         a set such as { status = [401, 403] }, or a list of these.",
-    ),
-    field(
-        "max_keys",
-        Form::Whole(1, MAX_SIZE),
-        "The most keys of which offences are remembered; 1000000 if left out.",
-    ),
 ];
 
 /// The fields of a limiter.
