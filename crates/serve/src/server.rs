@@ -2,13 +2,13 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `first_bytes` | a bound on the time until the version of HTTP is known |
+//! | `timed_stream` | bounds on the time until the version of HTTP is known, and until a client takes its answer |
 //! | `timed_body` | a bound on the time until the body of a request has come |
 //! | `activity` | the requests of a connection, so that one that is idle can be told |
 
 mod activity;
-mod first_bytes;
 mod timed_body;
+mod timed_stream;
 
 use std::future::Future;
 use std::io;
@@ -29,8 +29,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use self::activity::Activity;
-use self::first_bytes::FirstBytes;
 use self::timed_body::TimedBody;
+use self::timed_stream::TimedStream;
 use crate::metrics::Metrics;
 
 pub(crate) use self::timed_body::BodyTimedOut;
@@ -41,7 +41,7 @@ pub struct Bounds {
     /// Most connections at a time. Others wait in the queue of the system until one has ended. 0 counts as 1.
     pub connections: usize,
     /// Longest time for the fields of a request, and between two requests of a connection of HTTP/1.1. In
-    /// HTTP/2, for the answer to a ping.
+    /// HTTP/2, for the answer to a ping. In both, for a client to take a part of an answer.
     pub head: Duration,
     /// Longest time for the body of a request: 408 then.
     pub body: Duration,
@@ -176,7 +176,7 @@ impl Connect {
                 }
             })
         };
-        let stream = TokioIo::new(FirstBytes::new(stream, head));
+        let stream = TokioIo::new(TimedStream::new(stream, head));
         let mut connection =
             pin!(self.http.serve_connection(stream, TowerToHyperService::new(answer)));
         // A client that breaks off is no fault of the server.

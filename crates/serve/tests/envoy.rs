@@ -10,6 +10,8 @@ mod fields;
 mod generated;
 #[path = "envoy/health.rs"]
 mod health;
+#[path = "envoy/hostile.rs"]
+mod hostile;
 #[path = "envoy/limits.rs"]
 mod limits;
 #[path = "envoy/served.rs"]

@@ -24,6 +24,7 @@ pub(crate) struct Served {
     pub(crate) client: RateLimitServiceClient<Channel>,
     pub(crate) metrics: Metrics,
     pub(crate) channel: Channel,
+    pub(crate) address: std::net::SocketAddr,
     _end: oneshot::Sender<()>,
 }
 
@@ -39,14 +40,15 @@ impl Served {
         limits.counted(&metrics);
         let routes = limits.clone().with_response_fields().add_to(api::routes(service)).await;
         let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await.unwrap();
-        let address = format!("http://{}", server.address().unwrap());
+        let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         tokio::spawn(server.run(routes, async {
             let _ = ended.await;
         }));
-        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+        let channel =
+            Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         let client = RateLimitServiceClient::new(channel.clone());
-        Served { clock, limits, client, metrics, channel, _end: end }
+        Served { clock, limits, client, metrics, channel, address, _end: end }
     }
 
     pub(crate) async fn ask(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {

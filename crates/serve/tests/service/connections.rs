@@ -104,6 +104,31 @@ async fn http_2_is_spoken_too() {
     service.end().await;
 }
 
+/// Looks until so many connections are open, one of which looks.
+async fn until_open(service: &Running, number: u32) {
+    let page = async || service.get("/metrics").await.text().await.unwrap();
+    let line = format!("\nsluicegate_serve_open_connections {number}\n");
+    let looks = async {
+        while !page().await.contains(&line) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, looks).await.is_ok(), "{}", page().await);
+}
+
+#[tokio::test]
+async fn a_client_that_asks_and_never_reads_is_cut_off() {
+    let bounds = Bounds { head: Duration::from_millis(300), ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let mut greedy = TcpStream::connect(service.address).await.unwrap();
+    let asks = "GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
+    // Until nothing more is taken from it, or the connection is gone.
+    let writes = async { while greedy.write_all(asks.as_bytes()).await.is_ok() {} };
+    assert!(tokio::time::timeout(PATIENCE, writes).await.is_ok());
+    until_open(&service, 1).await;
+    service.end().await;
+}
+
 /// The beginning of HTTP/2, with the settings of a client, which are none.
 const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
@@ -121,14 +146,7 @@ async fn a_connection_of_http_2_that_is_idle_ends() {
     assert!(closed.is_ok());
     // GOAWAY, of stream 0.
     assert!(frames.windows(6).any(|bytes| bytes == [7, 0, 0, 0, 0, 0]), "{frames:?}");
-    let page = async || service.get("/metrics").await.text().await.unwrap();
-    let only_own = "\nsluicegate_serve_open_connections 1\n";
-    let ends = async {
-        while !page().await.contains(only_own) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    assert!(tokio::time::timeout(PATIENCE, ends).await.is_ok(), "{}", page().await);
+    until_open(&service, 1).await;
     // The client connects again.
     assert_eq!(obeys.get(service.url("/healthz")).send().await.unwrap().status(), 200);
     service.end().await;

@@ -1,0 +1,111 @@
+//! Requests that are to do harm.
+
+use std::fs;
+use std::path::PathBuf;
+
+use reqwest::Response;
+use sluicegate::UnixClock;
+use sluicegate_serve::envoy::EnvoyLimits;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_service_server::RateLimitService;
+use sluicegate_serve::metrics::Metrics;
+use tonic::{Code as Grpc, Request};
+
+use super::served::{Served, request};
+
+const YAML: &str = "
+domain: d
+descriptors:
+  - key: k
+    rate_limit: { unit: year, requests_per_unit: 2 }
+";
+
+fn file() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, YAML).unwrap();
+    (folder, path)
+}
+
+/// Returns the code of the answer, or the status of the refusal to answer.
+async fn ask(limits: &EnvoyLimits, request: RateLimitRequest) -> Result<Code, Grpc> {
+    let answer = limits.should_rate_limit(Request::new(request)).await;
+    answer.map(|answer| answer.get_ref().overall_code()).map_err(|status| status.code())
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_domains_take_no_memory_and_make_no_series() {
+    let (_folder, path) = file();
+    let limits = EnvoyLimits::with_clock(path, 1_000, UnixClock::new()).unwrap();
+    let metrics = Metrics::new();
+    limits.counted(&metrics);
+    let before = metrics.page();
+    for number in 0..100_000 {
+        let domain = format!("domain-{number}");
+        assert_eq!(ask(&limits, request(&domain, &[("k", "v")])).await, Ok(Code::Ok));
+    }
+    assert_eq!(metrics.page(), before);
+    // There is room for all that could be counted.
+    for number in 0..500 {
+        let value = number.to_string();
+        assert_eq!(ask(&limits, request("d", &[("k", &value)])).await, Ok(Code::Ok));
+    }
+}
+
+#[tokio::test]
+async fn more_than_a_hundred_thousand_values_are_refused_and_those_that_are_counted_are_answered() {
+    const SPACE: u32 = 100_000;
+    let (_folder, path) = file();
+    let limits = EnvoyLimits::with_clock(path, SPACE as usize, UnixClock::new()).unwrap();
+    assert_eq!(ask(&limits, request("d", &[("k", "honest")])).await, Ok(Code::Ok));
+    let mut counted = 0;
+    for number in 0..SPACE + 300 {
+        match ask(&limits, request("d", &[("k", &number.to_string())])).await {
+            Ok(code) => {
+                assert_eq!(code, Code::Ok);
+                counted += 1;
+            }
+            Err(status) => assert_eq!(status, Grpc::Unavailable),
+        }
+    }
+    assert!((SPACE / 2..SPACE).contains(&counted), "{counted}");
+    for code in [Code::Ok, Code::OverLimit] {
+        assert_eq!(ask(&limits, request("d", &[("k", "honest")])).await, Ok(code));
+    }
+}
+
+#[tokio::test]
+async fn messages_that_are_none_are_refused_and_the_next_is_answered() {
+    let (_folder, path) = file();
+    let served = Served::start(&path, 100).await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    let url = format!(
+        "http://{}/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+        served.address
+    );
+    let post = async |body: Vec<u8>| -> Response {
+        let request = client.post(&url).header("content-type", "application/grpc");
+        request.header("te", "trailers").body(body).send().await.unwrap()
+    };
+    // A frame has a flag, a length of 4 bytes, and a message.
+    let frame = |length: u32, message: &[u8]| [&[0][..], &length.to_be_bytes(), message].concat();
+    let wrong = [
+        frame(4, &[0xff; 4]),
+        frame(4, b"\x0a\xff\xff\xff"),
+        frame(u32::MAX, b"short"),
+        frame(8 << 20, &vec![0; 8 << 20]),
+        vec![7; 5],
+        vec![1, 0, 0, 0, 1, 0],
+        b"no frame".to_vec(),
+        Vec::new(),
+    ];
+    for body in wrong {
+        let start: Vec<u8> = body.iter().copied().take(12).collect();
+        let response = post(body).await;
+        let status = response.headers().get("grpc-status").map(|status| status.as_bytes().to_vec());
+        assert!(status.is_some_and(|status| status != b"0"), "{start:?}");
+        let answer = served.ask(request("d", &[("k", "v"), ("k", "v")])).await.unwrap();
+        assert_eq!(answer.overall_code(), Code::Ok);
+    }
+}
