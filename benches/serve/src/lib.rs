@@ -1,0 +1,6 @@
+//! Servers and clients of the measurements of the service.
+
+pub mod client;
+pub mod process;
+pub mod server;
+pub mod turn;
