@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::{Clock, Denied, Grant, MonotonicClock};
+use sluicegate::{Clock, DefaultClock, Denied, Grant};
 
 use super::flight::Flight;
 use super::key::{Entered, LeasedKey, Tried};
@@ -31,7 +31,7 @@ use crate::request::Request;
 /// | | how |
 /// |---|---|
 /// | size of a lease | doubled while leases are used up within 100 ms, and by the pace of the key if they last longer; one permit while the server has less than was asked for; at most [`LeaseSplit::lease`](crate::LeaseSplit::lease) |
-/// | the next lease | is asked for when a quarter of the last is left, by a task of its own (for callers on threads: by the call that finds too few) |
+/// | the next lease | is asked for when less than a quarter of the last is left, by a task of its own (on threads: by the call that leaves so few, which waits for the answer although it has its permits) |
 /// | calls for a key at the same time | are counted in one request, or wait for the one that is on its way; first come, first served |
 /// | calls for several keys at the same time | are sent one behind the other without waiting, if the client does that |
 /// | a request larger than a lease | asks the server on its own |
@@ -93,7 +93,7 @@ pub(super) struct Shared<R> {
     pub(super) limiter: RedisLimiter<R>,
     pub(super) keys: LeasedKeys,
     pub(super) terms: LeaseTerms,
-    clock: MonotonicClock,
+    clock: DefaultClock,
     options: LeaseOptions,
     pub(super) requests: AtomicU64,
     pub(super) given_back: AtomicU64,
@@ -123,8 +123,6 @@ impl<R> Clone for LeasedLimiter<R> {
 /// The step after a call has looked at the lease of its key.
 pub(super) enum Next {
     Answer(Result<Decision, TryAcquireError>),
-    /// Granted; and it is time for a request for the next lease.
-    Ahead(Grant, Flight),
     /// The server decides about this call alone.
     Direct,
     Wait(oneshot::Receiver<Told>),
@@ -158,7 +156,7 @@ impl<R> LeasedLimiter<R> {
             limiter: limiter.with_limit(terms.limit.clone()),
             keys: LeasedKeys::new(&options)?,
             terms,
-            clock: MonotonicClock::new(),
+            clock: DefaultClock::default(),
             options,
             requests: AtomicU64::new(0),
             given_back: AtomicU64::new(0),
@@ -208,42 +206,42 @@ impl<R> Shared<R> {
         self.clock.now_nanos()
     }
 
-    /// Asks the lease of the key.
+    /// Takes permits from the lease of the key, if it has as many. Tells whether it is time to ask for the next lease.
     #[inline]
+    pub(super) fn try_take(&self, key: &str, permits: u64) -> Option<(Grant, bool)> {
+        if permits > self.terms.largest() {
+            return None;
+        }
+        let now = self.now();
+        let take = |leased: &Arc<LeasedKey>| leased.try_take(permits, now, &self.terms);
+        match self.keys.with(key, take) {
+            Some(Tried::Granted { grant, is_low }) => Some((grant, is_low)),
+            _ => None,
+        }
+    }
+
+    /// Sets off a request for the next lease of the key, if it is time and none is on its way.
+    #[cold]
+    pub(super) fn ask_ahead(&self, key: &str) -> Option<Flight> {
+        let now = self.now();
+        self.keys.with(key, |leased| leased.ask_ahead(now, &self.terms)).flatten()
+    }
+
+    /// Decides how a call goes on whose key has no lease, or too small a one.
+    #[cold]
     pub(super) fn ask(&self, verb: Verb, key: &str, permits: u64) -> Next {
         let limit = self.terms.limit.limit();
         if verb != Verb::UpTo && permits > limit {
             return Next::Answer(Err(Denied::TooLarge { limit, which: 0 }.into()));
         }
-        if verb == Verb::Peek || permits == 0 {
+        if verb == Verb::Peek || permits == 0 || permits > self.terms.largest() {
             return Next::Direct;
         }
-        let now = self.now();
-        let tried =
-            self.keys.with(key, |leased| match leased.try_take(permits, now, &self.terms) {
-                Tried::Granted { grant, is_low: false } => {
-                    Some(Next::Answer(Ok(Decision::of_server(Ok(grant)))))
-                }
-                Tried::Granted { grant, is_low: true } => {
-                    Some(match leased.ask_ahead(now, &self.terms) {
-                        Some(flight) => Next::Ahead(grant, flight),
-                        None => Next::Answer(Ok(Decision::of_server(Ok(grant)))),
-                    })
-                }
-                Tried::Short | Tried::Retired => None,
-            });
-        match tried.flatten() {
-            Some(next) => next,
-            None => self.ask_slow(Ask { verb, permits }, key, now),
-        }
+        self.ask_slow(Ask { verb, permits }, key, self.now())
     }
 
     /// Asks the lease of the key if it has too few permits, or is to get the first ones.
-    #[cold]
     fn ask_slow(&self, ask: Ask, key: &str, now: u64) -> Next {
-        if ask.permits > self.terms.largest() {
-            return Next::Direct;
-        }
         loop {
             let leased = match self.leased(key, now) {
                 Ok(Some(leased)) => leased,

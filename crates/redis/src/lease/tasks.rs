@@ -35,7 +35,10 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
     /// If the future is dropped, a request that is on its way goes on, and its permits go to others, or into the lease. The
     /// permits of a request that asks the server on its own may be lost.
     pub async fn try_acquire(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.decide(Verb::Take, key, permits).await?.result()
+        match self.take(key, permits) {
+            Some(grant) => Ok(grant),
+            None => self.decide(Verb::Take, key, permits).await?.result(),
+        }
     }
 
     /// Takes as many of `permits` as are available for the key, at least one: as many as its lease has, if that is enough,
@@ -53,7 +56,10 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
-        self.decide(Verb::UpTo, key, permits).await?.result()
+        match self.take(key, permits) {
+            Some(grant) => Ok(grant),
+            None => self.decide(Verb::UpTo, key, permits).await?.result(),
+        }
     }
 
     /// Returns the answer that [`try_acquire`](LeasedLimiter::try_acquire) would give. Takes nothing. Asks the server.
@@ -80,13 +86,14 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Decision, TryAcquireError> {
+        if verb != Verb::Peek
+            && let Some(grant) = self.take(key, permits)
+        {
+            return Ok(Decision::of_server(Ok(grant)));
+        }
         loop {
             let receiver = match self.shared.ask(verb, key, permits) {
                 Next::Answer(answer) => return answer,
-                Next::Ahead(grant, flight) => {
-                    self.fly(flight);
-                    return Ok(Decision::of_server(Ok(grant)));
-                }
                 Next::Direct => return self.ask_directly(verb, key, permits).await,
                 Next::Wait(receiver) => receiver,
                 Next::Lead(flight, receiver) => {
@@ -139,6 +146,16 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
         for _ in 0..2 {
             self.end_leases(self.shared.keys.close()).await;
         }
+    }
+
+    /// Takes permits from the lease of the key, if it has as many.
+    #[inline]
+    fn take(&self, key: &str, permits: u64) -> Option<Grant> {
+        let (grant, is_low) = self.shared.try_take(key, permits)?;
+        if is_low && let Some(flight) = self.shared.ask_ahead(key) {
+            self.fly(flight);
+        }
+        Some(grant)
     }
 
     /// Waits for an answer; `None` if none will come.

@@ -20,7 +20,10 @@ impl<R: RunScriptBlocking> LeasedLimiter<R> {
     ///
     /// The same as for [`RedisLimiter::try_acquire`](crate::RedisLimiter::try_acquire), with the part of the limit that is shared.
     pub fn try_acquire_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
-        self.decide_blocking(Verb::Take, key, permits)?.result()
+        match self.take_blocking(key, permits) {
+            Some(grant) => Ok(grant),
+            None => self.decide_blocking(Verb::Take, key, permits)?.result(),
+        }
     }
 
     /// Does the same as [`try_acquire_up_to`](LeasedLimiter::try_acquire_up_to). Blocks while it waits for the server.
@@ -33,7 +36,10 @@ impl<R: RunScriptBlocking> LeasedLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
-        self.decide_blocking(Verb::UpTo, key, permits)?.result()
+        match self.take_blocking(key, permits) {
+            Some(grant) => Ok(grant),
+            None => self.decide_blocking(Verb::UpTo, key, permits)?.result(),
+        }
     }
 
     /// Does the same as [`peek`](LeasedLimiter::peek). Blocks until the server answers.
@@ -56,14 +62,14 @@ impl<R: RunScriptBlocking> LeasedLimiter<R> {
         key: &str,
         permits: u64,
     ) -> Result<Decision, TryAcquireError> {
+        if verb != Verb::Peek
+            && let Some(grant) = self.take_blocking(key, permits)
+        {
+            return Ok(Decision::of_server(Ok(grant)));
+        }
         loop {
             let receiver = match self.shared.ask(verb, key, permits) {
                 Next::Answer(answer) => return answer,
-                // For others; this call has its permits.
-                Next::Ahead(grant, flight) => {
-                    self.fly_blocking(flight);
-                    return Ok(Decision::of_server(Ok(grant)));
-                }
                 Next::Direct => {
                     let held = self.shared.held_for(verb, key, permits);
                     let asked = permits.saturating_sub(held);
@@ -110,6 +116,16 @@ impl<R: RunScriptBlocking> LeasedLimiter<R> {
         for _ in 0..2 {
             self.end_leases_blocking(self.shared.keys.close());
         }
+    }
+
+    /// Takes permits from the lease of the key, if it has as many.
+    #[inline]
+    fn take_blocking(&self, key: &str, permits: u64) -> Option<Grant> {
+        let (grant, is_low) = self.shared.try_take(key, permits)?;
+        if is_low && let Some(flight) = self.shared.ask_ahead(key) {
+            self.fly_blocking(flight);
+        }
+        Some(grant)
     }
 
     fn told_blocking(
