@@ -134,7 +134,7 @@ fn report(
 ) -> f64 {
     let quota = quota_of(limit);
     let bound =
-        |took: Duration| quota.burst() as f64 + quota.rate().permits() as f64 * took.as_secs_f64();
+        |took: Duration| float(quota.burst()) + float(quota.rate().permits()) * took.as_secs_f64();
     for &(outcome, took) in rounds {
         assert!(float(outcome.granted) <= bound(took), "{kind}: {outcome:?} in {took:?}");
     }
