@@ -103,7 +103,7 @@ struct Remote {
     failovers: u8,
     /// Instants by which the clock of the replica is ahead.
     ahead: i8,
-    /// Whether what is forgotten is allowed for.
+    /// True if what is forgotten is allowed for.
     allows: bool,
     mutant: Option<Mutant>,
 }
