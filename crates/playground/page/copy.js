@@ -17,7 +17,10 @@ export function offerLink() {
       setTimeout(() => (label.textContent = usual), THANKS);
     } catch {
       // Only pages of this machine or with TLS may write to the clipboard.
-      complain(byId('notice'), 'The browser does not let this page copy. The address of the page is the link: copy it from there.');
+      complain(
+        byId('notice'),
+        'The browser does not let this page copy. The address of the page is the link: copy it from there.',
+      );
     }
   };
   button.addEventListener('click', copy);

@@ -24,7 +24,13 @@ export class Decisions {
     sides.forEach(({ decisions }, side) => {
       for (const decision of decisions.slice(-MOST)) {
         const { n, key, cost } = decision;
-        const request = this.#requests.get(n) ?? { n, key, cost, at: decision.at - (decision.waited ?? 0), answers: [] };
+        const request = this.#requests.get(n) ?? {
+          n,
+          key,
+          cost,
+          at: decision.at - (decision.waited ?? 0),
+          answers: [],
+        };
         request.answers[side] = decision;
         this.#requests.set(n, request);
       }
@@ -36,13 +42,22 @@ export class Decisions {
   /** Writes the table, newest first. */
   draw() {
     const requests = [...this.#requests.values()].sort((one, two) => two.n - one.n);
-    const { tBodies: [body] } = byId('decisions');
-    body.replaceChildren(...requests.map(({ n, key, cost, at, answers }) => make('tr', {},
-      make('th', { scope: 'row' }, String(n)),
-      make('td', {}, clock(at, 2)),
-      make('td', {}, key),
-      make('td', {}, String(cost)),
-      ...Array.from({ length: this.#sides }, (_, side) => outcome(answers[side])))));
+    const {
+      tBodies: [body],
+    } = byId('decisions');
+    body.replaceChildren(
+      ...requests.map(({ n, key, cost, at, answers }) =>
+        make(
+          'tr',
+          {},
+          make('th', { scope: 'row' }, String(n)),
+          make('td', {}, clock(at, 2)),
+          make('td', {}, key),
+          make('td', {}, String(cost)),
+          ...Array.from({ length: this.#sides }, (_, side) => outcome(answers[side])),
+        ),
+      ),
+    );
     byId('decisions').nextElementSibling.hidden = requests.length > 0;
     byId('decisions').hidden = requests.length === 0;
   }
@@ -50,22 +65,43 @@ export class Decisions {
 
 function outcome(decision) {
   if (!decision) return make('td', {}, '');
-  return make('td', { class: `outcome ${decision.outcome}` }, make('span', {}, OUTCOMES[decision.outcome]), ' ', make('small', { title: decision.reason }, detail(decision)));
+  return make(
+    'td',
+    { class: `outcome ${decision.outcome}` },
+    make('span', {}, OUTCOMES[decision.outcome]),
+    ' ',
+    make('small', { title: decision.reason }, detail(decision)),
+  );
 }
 
 function detail({ outcome, remaining, retry_after: retry, waited, reason }) {
   if (outcome === 'granted') return remaining === undefined ? '' : `${remaining} left`;
   if (outcome === 'granted_late' || outcome === 'gave_up') return `after ${span(waited ?? 0)}`;
   if (outcome === 'waiting') return 'in line';
-  return retry === undefined ? reason ?? '' : `retry in ${span(retry)}`;
+  return retry === undefined ? (reason ?? '') : `retry in ${span(retry)}`;
 }
 
 /** Shows the status and fields of each side's last response. */
 export function drawResponses(sides) {
-  byId('responses').replaceChildren(...sides.map(({ name, fields }) => make('div', { class: 'response' },
-    make('h3', {}, make('span', { class: 'letter' }, name)),
-    fields
-      ? make('pre', {}, make('b', { class: fields.status < 400 ? 'granted' : 'refused' }, `${fields.status} ${STATUSES[fields.status] ?? ''}`),
-        ...fields.headers.flatMap(([field, value]) => ['\n', make('span', {}, `${field}:`), ` ${value}`]))
-      : make('p', { class: 'empty' }, 'No request yet.'))));
+  byId('responses').replaceChildren(
+    ...sides.map(({ name, fields }) =>
+      make(
+        'div',
+        { class: 'response' },
+        make('h3', {}, make('span', { class: 'letter' }, name)),
+        fields
+          ? make(
+              'pre',
+              {},
+              make(
+                'b',
+                { class: fields.status < 400 ? 'granted' : 'refused' },
+                `${fields.status} ${STATUSES[fields.status] ?? ''}`,
+              ),
+              ...fields.headers.flatMap(([field, value]) => ['\n', make('span', {}, `${field}:`), ` ${value}`]),
+            )
+          : make('p', { class: 'empty' }, 'No request yet.'),
+      ),
+    ),
+  );
 }

@@ -23,19 +23,32 @@ export class SideForm {
     this.#catalogue = catalogue;
     this.#changed = changed;
     this.#side = side;
-    this.algorithm = make('select', {
-      class: 'algorithm',
-      'aria-label': `Algorithm of limiter ${'AB'[index]}`,
-      onchange: () => this.#choose(this.algorithm.value),
-    }, ...catalogue.map(({ id, name }) => make('option', { value: id }, name)));
+    this.algorithm = make(
+      'select',
+      {
+        class: 'algorithm',
+        'aria-label': `Algorithm of limiter ${'AB'[index]}`,
+        onchange: () => this.#choose(this.algorithm.value),
+      },
+      ...catalogue.map(({ id, name }) => make('option', { value: id }, name)),
+    );
     this.#perKey = make('input', {
       id: `side-${index}-per_key`,
       type: 'checkbox',
       onchange: () => this.#edit({ per_key: this.#perKey.checked }),
     });
-    this.perKey = make('label', { class: 'check', title: 'Each key has a limiter of its own, instead of one for all keys.' }, this.#perKey, 'per key');
+    this.perKey = make(
+      'label',
+      { class: 'check', title: 'Each key has a limiter of its own, instead of one for all keys.' },
+      this.#perKey,
+      'per key',
+    );
     this.summary = make('p', { class: 'summary' });
-    this.parameters = make('form', { class: 'parameters', novalidate: true, onsubmit: event => event.preventDefault() });
+    this.parameters = make('form', {
+      class: 'parameters',
+      novalidate: true,
+      onsubmit: event => event.preventDefault(),
+    });
     this.#build();
   }
 
@@ -66,7 +79,10 @@ export class SideForm {
   }
 
   #choose(id) {
-    this.#side = sideOf(this.#catalogue.find(algorithm => algorithm.id === id), this.#side);
+    this.#side = sideOf(
+      this.#catalogue.find(algorithm => algorithm.id === id),
+      this.#side,
+    );
     this.#build();
     this.#changed(this.#side);
   }
@@ -75,7 +91,17 @@ export class SideForm {
     const { parameters, waits } = this.definition;
     this.#fields.clear();
     const fields = parameters.map(parameter => this.#field(parameter));
-    if (waits) fields.push(this.#field({ id: 'wait', label: 'Wait', unit: 'seconds', kind: 'duration', minimum: 0, help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.' }));
+    if (waits)
+      fields.push(
+        this.#field({
+          id: 'wait',
+          label: 'Wait',
+          unit: 'seconds',
+          kind: 'duration',
+          minimum: 0,
+          help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.',
+        }),
+      );
     this.parameters.replaceChildren(...fields);
     this.#fill();
   }
@@ -97,7 +123,14 @@ export class SideForm {
     const error = make('p', { id: `${of}-error`, class: 'error', hidden: true });
     this.#fields.set(id, { input, error });
     const short = UNITS[unit] ?? '';
-    return make('div', { class: 'field' }, make('label', { for: of }, short ? `${label}, ${short}` : label), input, error, make('span', { id: `${of}-help`, hidden: true }, help));
+    return make(
+      'div',
+      { class: 'field' },
+      make('label', { for: of }, short ? `${label}, ${short}` : label),
+      input,
+      error,
+      make('span', { id: `${of}-help`, hidden: true }, help),
+    );
   }
 
   #typed(id, input, { minimum, maximum }) {
@@ -126,7 +159,8 @@ export class SideForm {
     this.algorithm.value = this.#side.algorithm;
     this.summary.textContent = summary;
     this.#perKey.checked = this.#side.per_key;
-    for (const [id, { input }] of this.#fields) input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
+    for (const [id, { input }] of this.#fields)
+      input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
     this.complain([]);
   }
 

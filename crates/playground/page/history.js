@@ -41,8 +41,10 @@ export class History {
     if (this.marks.length > MOST_MARKS) this.marks.splice(0, this.marks.length - MOST_MARKS);
     for (const { key, state } of states) {
       if ('level' in state || state.kind === 'queue') this.#sample(key, at, state);
-      for (const window of state.windows ?? []) this.windows.set(`${key}:${window.window}:${window.from.toFixed(6)}`, { key, ...window });
-      for (const request of state.in_use ?? []) this.held.set(`${key}:${request.since}:${request.until}:${request.key}`, request);
+      for (const window of state.windows ?? [])
+        this.windows.set(`${key}:${window.window}:${window.from.toFixed(6)}`, { key, ...window });
+      for (const request of state.in_use ?? [])
+        this.held.set(`${key}:${request.since}:${request.until}:${request.key}`, request);
     }
     forgetOld(this.windows, 200);
     forgetOld(this.held, 200);
@@ -88,12 +90,14 @@ class Busiest {
     this.#recent.set(of, recent);
     recent.grants.push({ at, cost });
     recent.sum += cost;
-    while (recent.grants[recent.first].at <= at - this.window + MICROSECOND) recent.sum -= recent.grants[recent.first++].cost;
+    while (recent.grants[recent.first].at <= at - this.window + MICROSECOND)
+      recent.sum -= recent.grants[recent.first++].cost;
     if (recent.first > 1000) {
       recent.grants.splice(0, recent.first);
       recent.first = 0;
     }
-    if (!this.span || recent.sum > this.span.sum) this.span = { from: recent.grants[recent.first].at, to: at, sum: recent.sum };
+    if (!this.span || recent.sum > this.span.sum)
+      this.span = { from: recent.grants[recent.first].at, to: at, sum: recent.sum };
   }
 }
 

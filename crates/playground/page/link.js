@@ -27,7 +27,10 @@ export function fromFragment(fragment, catalogue) {
   const pairs = new URLSearchParams(fragment.replace(/^#/, ''));
   const sides = SIDES.filter(name => pairs.has(name)).map(name => side(pairs, name, catalogue));
   if (sides.length === 0 || sides.includes(null)) return null;
-  const streams = pairs.getAll('stream').map(stream).filter(stream => stream !== null);
+  const streams = pairs
+    .getAll('stream')
+    .map(stream)
+    .filter(stream => stream !== null);
   return { setup: { sides, speed: finite(pairs.get('speed'), 1), seed: finite(pairs.get('seed'), 1) }, streams };
 }
 

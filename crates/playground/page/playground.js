@@ -49,7 +49,9 @@ export class Playground {
     this.#session.addEventListener('frame', ({ detail }) => this.#hear(detail));
     this.#session.addEventListener('connection', ({ detail }) => this.#showConnection(detail));
     this.#session.addEventListener('renewed', () => this.#renewed());
-    addEventListener('hashchange', () => this.#open(location.hash, () => this.#session.restart(this.setup, this.requests.streams)));
+    addEventListener('hashchange', () =>
+      this.#open(location.hash, () => this.#session.restart(this.setup, this.requests.streams)),
+    );
   }
 
   /** The set-up as it is shown. */
@@ -59,7 +61,9 @@ export class Playground {
 
   /** Shows the set-up of the address, or else plays the first scenario. */
   start() {
-    return this.#open(location.hash, () => this.#session.start(() => ({ setup: this.setup, streams: this.requests.streams })));
+    return this.#open(location.hash, () =>
+      this.#session.start(() => ({ setup: this.setup, streams: this.requests.streams })),
+    );
   }
 
   /** Plays a scenario from its beginning. */
@@ -152,7 +156,11 @@ export class Playground {
   }
 
   #compare() {
-    const [{ form: { side } }] = this.sides;
+    const [
+      {
+        form: { side },
+      },
+    ] = this.sides;
     this.#layOut([side, sideOf(companionOf(side, this.#catalogue), side)]);
     this.#decisions.clear(this.sides.length);
     this.#send();

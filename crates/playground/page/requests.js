@@ -55,18 +55,33 @@ export class Requests {
   show(streams) {
     if (JSON.stringify(streams) === JSON.stringify(this.#streams)) return;
     this.#streams = streams;
-    byId('streams').replaceChildren(...streams.map((stream, index) => make('li', {},
-      make('span', {}, `${stream.key}: ${number(stream.per_second, 3)}/s, weight ${number(stream.cost)}, ${stream.spacing}`),
-      make('button', {
-        type: 'button',
-        class: 'quiet',
-        'aria-label': `Stop the stream of key ${stream.key}, ${number(stream.per_second, 3)} a second`,
-        title: 'Stop',
-        onclick: () => {
-          this.#put(this.#streams.filter((_, other) => other !== index));
-          byId('start-stream').focus();
-        },
-      }, '×'))));
+    byId('streams').replaceChildren(
+      ...streams.map((stream, index) =>
+        make(
+          'li',
+          {},
+          make(
+            'span',
+            {},
+            `${stream.key}: ${number(stream.per_second, 3)}/s, weight ${number(stream.cost)}, ${stream.spacing}`,
+          ),
+          make(
+            'button',
+            {
+              type: 'button',
+              class: 'quiet',
+              'aria-label': `Stop the stream of key ${stream.key}, ${number(stream.per_second, 3)} a second`,
+              title: 'Stop',
+              onclick: () => {
+                this.#put(this.#streams.filter((_, other) => other !== index));
+                byId('start-stream').focus();
+              },
+            },
+            '×',
+          ),
+        ),
+      ),
+    );
   }
 
   /** Says whether a limiter holds requests, which then have a duration. */

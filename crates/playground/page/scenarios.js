@@ -10,14 +10,23 @@ export class Scenarios {
   /** `play(scenario)` is called when one is chosen. */
   constructor(scenarios, play) {
     this.#scenarios = scenarios;
-    this.#buttons = scenarios.map((scenario, index) => make('button', {
-      type: 'button',
-      id: `scenario-${scenario.id}`,
-      'aria-pressed': 'false',
-      'aria-keyshortcuts': index + 1,
-      title: scenario.summary,
-      onclick: () => play(scenario),
-    }, make('span', {}, scenario.name), ' ', make('kbd', {}, String(index + 1)), make('progress', { max: 1, value: 0, 'aria-hidden': 'true' })));
+    this.#buttons = scenarios.map((scenario, index) =>
+      make(
+        'button',
+        {
+          type: 'button',
+          id: `scenario-${scenario.id}`,
+          'aria-pressed': 'false',
+          'aria-keyshortcuts': index + 1,
+          title: scenario.summary,
+          onclick: () => play(scenario),
+        },
+        make('span', {}, scenario.name),
+        ' ',
+        make('kbd', {}, String(index + 1)),
+        make('progress', { max: 1, value: 0, 'aria-hidden': 'true' }),
+      ),
+    );
     byId('scenarios').replaceChildren(...this.#buttons);
   }
 

@@ -127,11 +127,13 @@ export class Session extends EventTarget {
 }
 
 function post(method, path, body) {
-  const content = body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const content =
+    body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   return fetch(path, { method, ...content });
 }
 
 async function answer(response) {
-  if (response.ok) return response.headers.get('Content-Type')?.includes('json') ? response.json().catch(() => null) : null;
+  if (response.ok)
+    return response.headers.get('Content-Type')?.includes('json') ? response.json().catch(() => null) : null;
   throw new Refused(response.status, await response.json().catch(() => ({})));
 }

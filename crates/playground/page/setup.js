@@ -12,7 +12,7 @@ export function sideOf(algorithm, other) {
     const kept = other?.parameters[id];
     return kept >= minimum && kept <= maximum ? kept : usual;
   };
-  const wait = algorithm.waits ? other?.wait ?? undefined : undefined;
+  const wait = algorithm.waits ? (other?.wait ?? undefined) : undefined;
   return {
     algorithm: algorithm.id,
     parameters: Object.fromEntries(algorithm.parameters.map(parameter => [parameter.id, value(parameter)])),

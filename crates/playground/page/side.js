@@ -36,14 +36,52 @@ export class Side {
       keys: make('li', { class: 'keys', title: 'Share of the requests of each key that was granted' }),
       table: make('tbody'),
     };
-    const remove = make('button', { type: 'button', class: 'quiet', 'aria-label': `Remove limiter ${this.name}`, title: 'Remove', onclick: removed }, '×');
-    const numbers = make('details', { class: 'numbers' }, make('summary', {}, 'Numbers'),
-      make('table', {}, make('caption', { class: 'hidden' }, `State of limiter ${this.name}`), this.#nodes.table));
+    const remove = make(
+      'button',
+      {
+        type: 'button',
+        class: 'quiet',
+        'aria-label': `Remove limiter ${this.name}`,
+        title: 'Remove',
+        onclick: removed,
+      },
+      '×',
+    );
+    const numbers = make(
+      'details',
+      { class: 'numbers' },
+      make('summary', {}, 'Numbers'),
+      make('table', {}, make('caption', { class: 'hidden' }, `State of limiter ${this.name}`), this.#nodes.table),
+    );
     const { granted, refused, waiting, keys } = this.#nodes;
-    this.node = make('article', { class: 'side', 'aria-label': `Limiter ${this.name}` },
-      make('div', { class: 'side-head' }, make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name), this.form.algorithm, this.form.perKey, remove),
-      this.form.summary, this.form.parameters, drawing,
-      make('div', { class: 'side-foot' }, make('ul', { class: 'totals', 'aria-label': `Totals of limiter ${this.name}` }, granted, refused, waiting, keys), numbers));
+    this.node = make(
+      'article',
+      { class: 'side', 'aria-label': `Limiter ${this.name}` },
+      make(
+        'div',
+        { class: 'side-head' },
+        make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name),
+        this.form.algorithm,
+        this.form.perKey,
+        remove,
+      ),
+      this.form.summary,
+      this.form.parameters,
+      drawing,
+      make(
+        'div',
+        { class: 'side-foot' },
+        make(
+          'ul',
+          { class: 'totals', 'aria-label': `Totals of limiter ${this.name}` },
+          granted,
+          refused,
+          waiting,
+          keys,
+        ),
+        numbers,
+      ),
+    );
     this.#scene = new Scene(drawing);
     this.#resized = new ResizeObserver(([{ contentRect }]) => (this.#width = contentRect.width));
     this.#resized.observe(drawing);
@@ -70,7 +108,13 @@ export class Side {
 
   draw(now, seconds) {
     if (this.#width === 0) return;
-    drawLimiter(this.#scene, { width: this.#width, side: this, now, seconds, waits: this.form.side.wait !== undefined });
+    drawLimiter(this.#scene, {
+      width: this.#width,
+      side: this,
+      now,
+      seconds,
+      waits: this.form.side.wait !== undefined,
+    });
   }
 
   /** Says in words how the side stands, for readers of screens and in its table. */
@@ -78,8 +122,12 @@ export class Side {
     const text = this.states.map(state => describe(state, this.at, now)).join('; ');
     this.#nodes.drawing.setAttribute('aria-label', `${this.form.definition.name}: ${text || 'no request yet'}`);
     if (!this.#nodes.table.closest('details').open) return;
-    const all = this.states.flatMap(state => rows(state, this.at, now).map(([name, value]) => [state.key === null ? name : `${state.key}: ${name}`, value]));
-    this.#nodes.table.replaceChildren(...all.map(([name, value]) => make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value))));
+    const all = this.states.flatMap(state =>
+      rows(state, this.at, now).map(([name, value]) => [state.key === null ? name : `${state.key}: ${name}`, value]),
+    );
+    this.#nodes.table.replaceChildren(
+      ...all.map(([name, value]) => make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value))),
+    );
   }
 
   remove() {
@@ -88,7 +136,8 @@ export class Side {
   }
 
   #tell() {
-    for (const kind of ['granted', 'refused', 'waiting']) write(this.#nodes[kind].firstChild, number(this.totals[kind]));
+    for (const kind of ['granted', 'refused', 'waiting'])
+      write(this.#nodes[kind].firstChild, number(this.totals[kind]));
     this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
     const keys = [...this.history.keys].sort().slice(0, 3);
     const shares = keys.map(([key, { asked, granted }]) => `${key} ${Math.round((granted / asked) * 100)} %`);
@@ -98,5 +147,17 @@ export class Side {
 
 /** The button that adds the second side. */
 export function addButton(add) {
-  return make('button', { type: 'button', id: 'add-side', class: 'add', onclick: () => { add(); byId('sides').focus(); } }, 'Compare with a second limiter');
+  return make(
+    'button',
+    {
+      type: 'button',
+      id: 'add-side',
+      class: 'add',
+      onclick: () => {
+        add();
+        byId('sides').focus();
+      },
+    },
+    'Compare with a second limiter',
+  );
 }

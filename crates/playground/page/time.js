@@ -16,9 +16,16 @@ export class Time {
     this.#change = change;
     byId('pause').addEventListener('click', () => this.toggle());
     byId('reset').addEventListener('click', reset);
-    byId('speed').append(...SPEEDS.map(speed => make('label', {},
-      make('input', { type: 'radio', name: 'speed', value: speed, onchange: () => change(speed) }),
-      make('span', {}, `${number(speed, 1)}×`))));
+    byId('speed').append(
+      ...SPEEDS.map(speed =>
+        make(
+          'label',
+          {},
+          make('input', { type: 'radio', name: 'speed', value: speed, onchange: () => change(speed) }),
+          make('span', {}, `${number(speed, 1)}×`),
+        ),
+      ),
+    );
   }
 
   get speed() {

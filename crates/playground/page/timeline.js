@@ -33,7 +33,10 @@ export class Timeline {
     const x = at => LEFT + ((at - from) / seconds) * (this.#width - LEFT);
     const width = seconds / Math.max(1, Math.floor((this.#width - LEFT) / BAR));
     const lanes = sides.map(side => bins(side.history.since(from - width), width));
-    const most = Math.max(4, ...lanes.flatMap(lane => [...lane.values()].flatMap(bin => [bin.granted + bin.late, bin.refused])));
+    const most = Math.max(
+      4,
+      ...lanes.flatMap(lane => [...lane.values()].flatMap(bin => [bin.granted + bin.late, bin.refused])),
+    );
     this.#scene.draw(this.#width, height, scene => {
       this.#drawAxis(scene, { x, from, now, seconds, bottom: height - AXIS });
       sides.forEach((side, index) => {
@@ -53,7 +56,12 @@ export class Timeline {
 
   /** Says it in words. */
   describe(sides) {
-    write(byId('timeline-text'), sides.map(({ name, totals }) => `${name}: ${count(totals.granted, 'request')} granted, ${totals.refused} refused`).join('; '));
+    write(
+      byId('timeline-text'),
+      sides
+        .map(({ name, totals }) => `${name}: ${count(totals.granted, 'request')} granted, ${totals.refused} refused`)
+        .join('; '),
+    );
   }
 
   #drawAxis(scene, { x, from, now, seconds, bottom }) {

@@ -12,10 +12,14 @@ export function level(value) {
 
 /** Returns a span of seconds in three significant digits, with its unit. */
 export function span(seconds) {
-  const [value, unit] = seconds < 0.9995 ? [seconds * 1000, 'ms']
-    : seconds < 600 ? [seconds, 's']
-    : seconds < 36_000 ? [seconds / 60, 'min']
-    : [seconds / 3600, 'h'];
+  const [value, unit] =
+    seconds < 0.9995
+      ? [seconds * 1000, 'ms']
+      : seconds < 600
+        ? [seconds, 's']
+        : seconds < 36_000
+          ? [seconds / 60, 'min']
+          : [seconds / 3600, 'h'];
   return `${Number(value.toPrecision(3)).toLocaleString('en')} ${unit}`;
 }
 

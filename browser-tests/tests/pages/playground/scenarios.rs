@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::{Visit, totals};
 
-/// Returns what a route of the playground lists.
+/// The verdicts of the time line on two sides.
+const VERDICTS: &str = "(texts => texts.length == 2 && texts)([...document.querySelectorAll('#timeline .verdict')].map(v => v.textContent))";
+
+/// Returns the list that a route of the playground gives.
 async fn list(visit: &Visit, name: &str) -> Vec<Value> {
     visit.browser.value(&format!("window.list = null, fetch('/playground/{name}').then(r => r.json()).then(l => window.list = l), 1")).await;
     visit.browser.until("window.list").await.as_array().unwrap().clone()
@@ -19,17 +22,20 @@ async fn a_stranger_sees_a_fixed_window_let_through_twice_its_limit_and_a_slidin
     assert_eq!(browser.text("#caption-heading").await, scenario["name"].as_str().unwrap());
     assert_eq!(browser.text("#watch").await, scenario["watch"].as_str().unwrap());
     // Two at once: side by side, over the same requests.
-    let verdicts = "(texts => texts.length == 2 && texts)([...document.querySelectorAll('#timeline .verdict')].map(v => v.textContent))";
     let over =
         browser.until("document.querySelector('#timeline .verdict.over')?.textContent").await;
     assert!(over.as_str().unwrap().contains(": 10, limit 5"), "{over}");
-    let verdicts = browser.until(verdicts).await;
+    let verdicts = browser.until(VERDICTS).await;
     assert_eq!(verdicts[0], over);
     assert!(verdicts[1].as_str().unwrap().contains(": 5, limit 5"), "{verdicts}");
     let [fixed, sliding] = [0, 1].map(totals);
     let totals = browser.until(&format!("({fixed})[0] >= 10 && [{fixed}, {sliding}]")).await;
     assert_eq!((&totals[0][0], &totals[0][1]), (&10.into(), &0.into()), "{totals}");
     assert_eq!((&totals[1][0], &totals[1][1]), (&5.into(), &5.into()), "{totals}");
+    // Later grants, in other windows, do not add to it.
+    browser.until(&format!("({fixed})[0] == 12 && ({sliding})[0] == 7")).await;
+    browser.settle().await;
+    assert_eq!(browser.value(VERDICTS).await, verdicts);
     visit.end().await;
 }
 

@@ -49,8 +49,10 @@ export function drawRequests(scene, axis, marks, bottom) {
   let [granted, refused] = ['', ''];
   for (const group of groups(marks, axis)) {
     const r = Math.min(5, 1.6 + Math.sqrt(group.count) * 0.9);
-    if (group.granted) granted += `M${(group.x - r).toFixed(1)} ${bottom + 8}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
-    else refused += `M${group.x.toFixed(1)} ${bottom + 18}m${-r} ${-r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+    if (group.granted)
+      granted += `M${(group.x - r).toFixed(1)} ${bottom + 8}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+    else
+      refused += `M${group.x.toFixed(1)} ${bottom + 18}m${-r} ${-r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
   }
   scene.path('dot granted', granted);
   scene.path('dot refused', refused);

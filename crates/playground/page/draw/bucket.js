@@ -18,8 +18,16 @@ function course(state, at, until) {
     case 'bucket': {
       const [permits, seconds] = state.rate;
       const full = at + ((capacity - start) * seconds) / permits;
-      if (full >= until) return [{ at, level: start }, { at: until, level: start + (Math.max(0, until - at) * permits) / seconds }];
-      return [{ at, level: start }, { at: Math.max(at, full), level: capacity }, { at: until, level: capacity }];
+      if (full >= until)
+        return [
+          { at, level: start },
+          { at: until, level: start + (Math.max(0, until - at) * permits) / seconds },
+        ];
+      return [
+        { at, level: start },
+        { at: Math.max(at, full), level: capacity },
+        { at: until, level: capacity },
+      ];
     }
     case 'interval_bucket': {
       const [permits, seconds] = state.refill;
@@ -33,7 +41,10 @@ function course(state, at, until) {
       return [...points, { at: until, level: points.at(-1).level }];
     }
     default:
-      return [{ at, level: state.queued }, { at: until, level: state.queued }];
+      return [
+        { at, level: state.queued },
+        { at: until, level: state.queued },
+      ];
   }
 }
 
@@ -42,29 +53,61 @@ export function drawBucket(scene, { state, at, samples, marks, axis, box }) {
   const lowest = Math.min(0, current, ...samples.map(({ state }) => state.level));
   const scale = vertical(box, lowest, state.capacity);
   const soon = state.kind === 'bucket' ? state.full_at : state.next_refill_at;
-  drawLimit(scene, axis, scale.y(state.capacity), `capacity ${level(state.capacity)}, ${refill(state, current, soon, axis.now)}`);
+  drawLimit(
+    scene,
+    axis,
+    scale.y(state.capacity),
+    `capacity ${level(state.capacity)}, ${refill(state, current, soon, axis.now)}`,
+  );
   drawCourse(scene, axis, scale, samples, 'water');
   if (soon != null && soon > axis.now && current < state.capacity) {
     const next = state.kind === 'bucket' ? state.capacity : Math.min(state.capacity, current + state.refill[0]);
     const turn = state.kind === 'bucket' ? '' : `H${axis.x(soon).toFixed(1)}`;
-    scene.path('coming', `M${axis.nowX.toFixed(1)} ${scale.y(current).toFixed(1)}${turn}L${axis.x(soon).toFixed(1)} ${scale.y(next).toFixed(1)}`);
+    scene.path(
+      'coming',
+      `M${axis.nowX.toFixed(1)} ${scale.y(current).toFixed(1)}${turn}L${axis.x(soon).toFixed(1)} ${scale.y(next).toFixed(1)}`,
+    );
   }
   finish(scene, axis, box, marks);
-  drawGauge(scene, { ...box, level: current, most: state.capacity, kind: 'water', value: level(current), of: `of ${level(state.capacity)} left` });
+  drawGauge(scene, {
+    ...box,
+    level: current,
+    most: state.capacity,
+    kind: 'water',
+    value: level(current),
+    of: `of ${level(state.capacity)} left`,
+  });
 }
 
 export function drawQueue(scene, { state, samples, marks, axis, box }) {
   const scale = vertical(box, 0, state.size);
   const [permits, seconds] = state.rate;
-  drawLimit(scene, axis, scale.y(state.size), `room for ${level(state.size)}, ${level(permits)} ${permits === 1 ? 'leaves' : 'leave'} every ${span(seconds)}`);
+  drawLimit(
+    scene,
+    axis,
+    scale.y(state.size),
+    `room for ${level(state.size)}, ${level(permits)} ${permits === 1 ? 'leaves' : 'leave'} every ${span(seconds)}`,
+  );
   drawCourse(scene, axis, scale, samples, 'used');
   finish(scene, axis, box, marks);
-  drawGauge(scene, { ...box, level: state.queued, most: state.size, kind: 'used', value: level(state.queued), of: `of ${level(state.size)} queued` });
+  drawGauge(scene, {
+    ...box,
+    level: state.queued,
+    most: state.size,
+    kind: 'used',
+    value: level(state.queued),
+    of: `of ${level(state.size)} queued`,
+  });
 }
 
 /** Returns the rows of the table of a bucket. */
 export function bucketRows(state, at, now) {
-  if (state.kind === 'queue') return [['queued', level(state.queued)], ['room for', level(state.size)], ['leaves', rate(state.rate)]];
+  if (state.kind === 'queue')
+    return [
+      ['queued', level(state.queued)],
+      ['room for', level(state.size)],
+      ['leaves', rate(state.rate)],
+    ];
   return [
     ['tokens', level(levelAt(state, at, now))],
     ['capacity', level(state.capacity)],

@@ -15,10 +15,13 @@ export function drawConcurrency(scene, { state, held, marks, axis, box }) {
   const [top, bottom] = [box.top + 16, box.bottom - 2];
   const height = (bottom - top) / rows;
   scene.text('note', axis.left, box.top + 9, `limit ${level(state.limit)} at a time`);
-  for (let row = 0; row < rows; row += 1) scene.line('seat', axis.left, top + (row + 0.5) * height, axis.right, top + (row + 0.5) * height);
+  for (let row = 0; row < rows; row += 1)
+    scene.line('seat', axis.left, top + (row + 0.5) * height, axis.right, top + (row + 0.5) * height);
   for (const { request, row, taken } of seated(held, rows)) {
     if (request.until < axis.from) continue;
-    const [left, now, right] = [request.since, Math.min(axis.now, request.until), request.until].map(at => axis.within(at));
+    const [left, now, right] = [request.since, Math.min(axis.now, request.until), request.until].map(at =>
+      axis.within(at),
+    );
     const y = top + row * height + 1;
     const tall = Math.max(2, height * taken - 2);
     scene.rect('hold coming', left, y, right - left, tall, 3);
@@ -29,12 +32,21 @@ export function drawConcurrency(scene, { state, held, marks, axis, box }) {
   scene.line('base', axis.left, box.bottom, axis.right, box.bottom);
   drawRequests(scene, axis, marks, box.bottom);
   const total = inUse(state);
-  drawGauge(scene, { ...box, level: total, most: state.limit, kind: total >= state.limit ? 'used full' : 'used', value: level(total), of: `of ${level(state.limit)} in use` });
+  drawGauge(scene, {
+    ...box,
+    level: total,
+    most: state.limit,
+    kind: total >= state.limit ? 'used full' : 'used',
+    value: level(total),
+    of: `of ${level(state.limit)} in use`,
+  });
 }
 
 /** Returns the rows of the table of a concurrency limit. */
 export function concurrencyRows(state) {
-  const rows = state.in_use.slice(0, 8).map(({ key, since, until, cost }) => [`${key}, weight ${level(cost)}`, `${clock(since)} to ${clock(until)}`]);
+  const rows = state.in_use
+    .slice(0, 8)
+    .map(({ key, since, until, cost }) => [`${key}, weight ${level(cost)}`, `${clock(since)} to ${clock(until)}`]);
   return [['in use', `${level(inUse(state))} of ${level(state.limit)}`], ...rows];
 }
 

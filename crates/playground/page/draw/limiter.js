@@ -21,7 +21,14 @@ const ROW = 84;
 /** Room below for the number of keys that are not drawn. */
 const MORE = 16;
 
-const DRAW = { bucket: drawBucket, interval_bucket: drawBucket, queue: drawQueue, windows: drawWindows, log: drawLog, concurrency: drawConcurrency };
+const DRAW = {
+  bucket: drawBucket,
+  interval_bucket: drawBucket,
+  queue: drawQueue,
+  windows: drawWindows,
+  log: drawLog,
+  concurrency: drawConcurrency,
+};
 
 /**
  * Draws a side. `side` has the last frame's `states`, the instant `at` of that frame and its `history`; `waits` says whether

@@ -28,7 +28,8 @@ export function drawLine(scene, { line, now, left, right, y }) {
     if (x - width < start) break;
     x -= width;
     scene.rect(x + width === gate ? 'waiter first' : 'waiter', x + 1, y + 3, width - 2, LINE - 10, 3);
-    if (width > 9) scene.text('waiter-key', x + width / 2, y + 17, key.slice(0, Math.max(1, Math.floor(width / 8))), 'middle');
+    if (width > 9)
+      scene.text('waiter-key', x + width / 2, y + 17, key.slice(0, Math.max(1, Math.floor(width / 8))), 'middle');
   }
   scene.text('note', left, y + 16, label);
 }

@@ -40,12 +40,21 @@ export function drawLog(scene, { state, marks, axis, box }) {
   scene.line('base', axis.left, bottom, axis.right, bottom);
   drawRequests(scene, axis, marks, bottom);
   const total = sum(live);
-  drawGauge(scene, { ...box, level: total, most: state.limit, kind: total >= state.limit ? 'used full' : 'used', value: level(total), of: `of ${level(state.limit)} used` });
+  drawGauge(scene, {
+    ...box,
+    level: total,
+    most: state.limit,
+    kind: total >= state.limit ? 'used full' : 'used',
+    value: level(total),
+    of: `of ${level(state.limit)} used`,
+  });
 }
 
 /** Returns the rows of the table of a log. */
 export function logRows(state, now) {
   const live = counted(state, now);
-  const rows = live.slice(-8).map(({ at, cost }) => [clock(at), `${level(cost)}, counts until ${clock(at + state.window)}`]);
+  const rows = live
+    .slice(-8)
+    .map(({ at, cost }) => [clock(at), `${level(cost)}, counts until ${clock(at + state.window)}`]);
   return [['in the window', `${level(sum(live))} of ${level(state.limit)}`], ...rows];
 }

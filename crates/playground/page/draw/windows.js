@@ -33,14 +33,23 @@ export function drawWindows(scene, { state, at, past, marks, axis, box }) {
   scene.line('base', axis.left, box.bottom, axis.right, box.bottom);
   drawRequests(scene, axis, marks, box.bottom);
   const { used: counted, limit } = used(state.windows, axis.now - at);
-  drawGauge(scene, { ...box, level: counted, most: limit, kind: counted >= limit ? 'used full' : 'used', value: level(counted), of: `of ${level(limit)} used` });
+  drawGauge(scene, {
+    ...box,
+    level: counted,
+    most: limit,
+    kind: counted >= limit ? 'used full' : 'used',
+    value: level(counted),
+    of: `of ${level(limit)} used`,
+  });
 }
 
 /** Returns the rows of the table of windows. */
 export function windowRows(state) {
   return state.windows.map(({ from, to, count, limit, weight = 1 }) => [
     `${clock(from)} to ${clock(to)}`,
-    weight === 1 ? `${level(count)} of ${level(limit)}` : `${level(count)}, weighted ${level(count * weight)}, of ${level(limit)}`,
+    weight === 1
+      ? `${level(count)} of ${level(limit)}`
+      : `${level(count)}, weighted ${level(count * weight)}, of ${level(limit)}`,
   ]);
 }
 
@@ -51,9 +60,11 @@ function drawBoxes(scene, axis, box, windows, past, passed) {
   const y = count => bottom - (Math.min(count, limit) / limit) * (bottom - top);
   const isLive = new Set(windows.map(({ from }) => from.toFixed(6)));
   for (const old of past) {
-    if (old.to > axis.from && !isLive.has(old.from.toFixed(6))) drawBox(scene, axis, { ...old, top: y(old.count), bottom }, 'past');
+    if (old.to > axis.from && !isLive.has(old.from.toFixed(6)))
+      drawBox(scene, axis, { ...old, top: y(old.count), bottom }, 'past');
   }
-  for (const live of windows) drawBox(scene, axis, { ...live, weight: weightAfter(live, passed), top: y(live.count), bottom }, 'live');
+  for (const live of windows)
+    drawBox(scene, axis, { ...live, weight: weightAfter(live, passed), top: y(live.count), bottom }, 'live');
   scene.line('limit', axis.left, top, axis.right, top);
   const isOne = windows.length === 1;
   const from = isOne ? windows[0].from : Math.max(windows[0].from, axis.now - window);
@@ -73,7 +84,8 @@ function drawBox(scene, axis, { from, to, count, weight = 1, top, bottom }, stat
   }
   const isWide = right - left > 70;
   if (isWide && axis.x(from) >= axis.left) scene.text('note', left + 5, bottom - 5, clock(from, 0));
-  if (count > 0 && right - left > 16) scene.text(`count ${state}`, (left + right) / 2, Math.min(bottom - 4, top + 14), level(count), 'middle');
+  if (count > 0 && right - left > 16)
+    scene.text(`count ${state}`, (left + right) / 2, Math.min(bottom - 4, top + 14), level(count), 'middle');
 }
 
 /** Draws sliding windows with a limit each, one below the other. They have slid since the last frame. */
