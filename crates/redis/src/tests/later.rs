@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::{Denied, quota, rate};
+use sluicegate::{Denied, Refill, quota, rate};
 
 use super::server::Server;
 use crate::{Async, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RedisSettled};
@@ -95,6 +95,24 @@ async fn an_estimate_is_settled_with_what_was_used() {
     let log = limiter(&server, RedisLimit::sliding_log(rate!(10 / day)).unwrap()).await;
     let estimate = log.try_acquire_settleable("ada", 6).await.unwrap();
     assert_eq!(moved(estimate.settle(2).await.unwrap()), [0, 4, 0, 0], "a log gives nothing back");
+}
+
+#[tokio::test]
+async fn intervals_and_cells_give_back_the_last_grant_and_none_before_it() {
+    let server = Server::start();
+    let intervals = quota!(10 / 10 days).with_refill(Refill::Interval);
+    let limits = [RedisLimit::token_bucket(intervals), RedisLimit::gcra(DAY, 9 * DAY)];
+    for limit in limits.map(Result::unwrap) {
+        let limiter = limiter(&server, limit).await;
+        let first = limiter.try_acquire_settleable("ada", 4).await.unwrap();
+        let second = limiter.try_acquire_settleable("ada", 3).await.unwrap();
+        assert_eq!(moved(first.settle(1).await.unwrap()), [0, 3, 0, 0]);
+        assert_eq!(moved(second.settle(1).await.unwrap()), [2, 0, 0, 0]);
+        let third = limiter.try_acquire_settleable("ada", 1).await.unwrap();
+        assert_eq!(third.grant().remaining(), 4, "{:?}", limiter.limit());
+        // Four are left, and ten may be owed.
+        assert_eq!(moved(third.settle(20).await.unwrap()), [0, 0, 14, 5]);
+    }
 }
 
 #[tokio::test]
