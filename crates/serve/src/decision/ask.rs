@@ -31,7 +31,7 @@ impl<'l> Ask<'l> {
             NamedLimiter::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
             NamedLimiter::Remote(handle) => {
                 let answer = handle.try_pass_with(&self.text(), self.permits).await;
-                return self.of_server(answer);
+                return self.of_server(&answer);
             }
         };
         match pass {
@@ -83,7 +83,7 @@ impl<'l> Ask<'l> {
             NamedLimiter::Keyed(handle) => handle.peek(&self.key, permits),
             NamedLimiter::Remote(handle) => {
                 let answer = handle.peek(&self.text(), permits).await;
-                return self.of_server(answer);
+                return self.of_server(&answer);
             }
         };
         match answer {
@@ -171,11 +171,11 @@ impl<'l> Ask<'l> {
         }
     }
 
-    fn of_server(&self, answer: Result<RemotePass, RemoteRefusal>) -> Answer<'l> {
+    fn of_server(&self, answer: &Result<RemotePass, RemoteRefusal>) -> Answer<'l> {
         match answer {
-            Ok(RemotePass { pass, is_fallback }) => self.passed(&pass).fallen_back(is_fallback),
+            Ok(RemotePass { pass, is_fallback }) => self.passed(pass).fallen_back(*is_fallback),
             Err(RemoteRefusal::Denied { denied, is_fallback }) => {
-                self.denied(&denied).fallen_back(is_fallback)
+                self.denied(denied).fallen_back(*is_fallback)
             }
             Err(_) => Answer::unavailable(self.limiter.name(), self.permits),
         }

@@ -11,7 +11,7 @@ pub(super) struct RedisArgs {
     /// URL of a Redis or Valkey server that keeps the limiters, for all machines that ask it
     ///
     /// For each limiter that names no store of its own: no `store`, and no `max_keys`. Such as
-    /// redis://127.0.0.1:6379/
+    /// `redis://127.0.0.1:6379/`
     #[arg(long = "redis", value_name = "URL", requires = "policy")]
     url: Option<String>,
     /// Beginning of all names on that server
@@ -119,6 +119,7 @@ impl Servers {
         )))
     }
 
+    #[expect(clippy::unused_self, reason = "the other one has a client")]
     fn registry(&self, policies: Policies) -> Result<Registry, sluicegate_policy::ReloadError> {
         Registry::new(policies)
     }
