@@ -21,6 +21,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 #[path = "layer/body.rs"]
 mod body;
+#[path = "layer/both_ways.rs"]
+mod both_ways;
 #[path = "layer/counts.rs"]
 mod counts;
 #[path = "layer/keys.rs"]
