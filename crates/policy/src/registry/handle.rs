@@ -216,10 +216,9 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     /// Receipts cannot give anything back once the limiter was replaced, until the handle is refreshed;
     /// nor with `shadow`, or while callers wait.
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        if let Some(own) = self.limiter.own() {
-            if let Some(denied) = own.denial(NO_KEY, permits) {
-                return Err(denied);
-            }
+        if let Some(own) = self.limiter.own()
+            && own.penalty_left(NO_KEY, permits).is_none()
+        {
             let receipt = own.limiter.try_acquire_revocable(permits);
             if self.limiter.is_still_own() {
                 own.note(NO_KEY, receipt.as_ref().err());

@@ -40,6 +40,10 @@ impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
     fn poke(line: &Self::Line) {
         line.limiter().update(|_| ());
     }
+
+    fn limit(&self, _: &[u8]) -> u64 {
+        self.peek(0).map_or(0, |grant| grant.limit())
+    }
 }
 
 impl<C: SharedClock, U: SharedClock> HasLine for Keys<C, U> {
@@ -56,6 +60,10 @@ impl<C: SharedClock, U: SharedClock> HasLine for Keys<C, U> {
 
     fn poke(line: &Self::Line) {
         line.update(|_| ());
+    }
+
+    fn limit(&self, key: &[u8]) -> u64 {
+        each_store!(self, store => store.peek(key, 0)).map_or(0, |grant| grant.limit())
     }
 }
 

@@ -227,10 +227,8 @@ macro_rules! keyed_limiter {
             ) -> Result<Receipt<'_>, Denied> {
                 if let Some(own) = self.keys.own()
                     && let Keys::Table(table) = &own.limiter
+                    && own.penalty_left($bytes(key), permits).is_none()
                 {
-                    if let Some(denied) = own.denial($bytes(key), permits) {
-                        return Err(denied);
-                    }
                     let receipt = table.try_acquire_revocable($bytes(key), permits);
                     if self.keys.is_still_own() {
                         own.note($bytes(key), receipt.as_ref().err());

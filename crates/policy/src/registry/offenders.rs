@@ -14,8 +14,8 @@ use crate::{Penalty, Unbuildable};
 
 /// A store of offenders, whatever its clock is.
 pub(super) trait OffenderStore: Send + Sync {
-    /// Returns the denial of a request for `permits`, if the penalty of the key runs.
-    fn denial(&self, key: &[u8], permits: u64) -> Option<Denied>;
+    /// Returns the time until the end of the key's penalty, if one runs.
+    fn left(&self, key: &[u8]) -> Option<Duration>;
 
     fn offend(&self, key: &[u8], offences: u64) -> Result<Offence, Denied>;
 
@@ -30,8 +30,8 @@ pub(super) trait OffenderStore: Send + Sync {
 }
 
 impl<C: SharedClock> OffenderStore for Keyed<Vec<u8>, Penalties<C>> {
-    fn denial(&self, key: &[u8], permits: u64) -> Option<Denied> {
-        self.try_acquire(key, permits).err()
+    fn left(&self, key: &[u8]) -> Option<Duration> {
+        self.try_acquire(key, 1).err()?.retry_after()
     }
 
     fn offend(&self, key: &[u8], offences: u64) -> Result<Offence, Denied> {
@@ -106,9 +106,9 @@ impl Offenders {
         self.store.change_rule(rule);
     }
 
-    /// Returns the denial of a request, if the penalty of its key runs.
-    pub(super) fn denial(&self, key: &[u8], permits: u64) -> Option<Denied> {
-        self.store.denial(key, permits)
+    /// Returns the time until the end of the key's penalty, if one runs.
+    pub(super) fn left(&self, key: &[u8]) -> Option<Duration> {
+        self.store.left(key)
     }
 
     /// Notes that the limiter has denied a request, if that is an offence. It is none if the limiter had no
@@ -140,10 +140,6 @@ impl Offenders {
 
     pub(super) fn clear(&self, key: &[u8]) -> bool {
         self.store.clear(key)
-    }
-
-    pub(super) fn left(&self, key: &[u8]) -> Option<Duration> {
-        self.denial(key, 1).and_then(|denied| denied.retry_after())
     }
 
     pub(super) fn penalized(&self) -> Vec<(Vec<u8>, Duration)> {

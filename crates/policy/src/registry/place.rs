@@ -9,6 +9,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use sluicegate::{AnswerCounters, Denied, Grant};
@@ -30,9 +31,9 @@ pub(super) struct InForce<L> {
 }
 
 impl<L> InForce<L> {
-    /// Returns the denial of a request, if the penalty of its key runs.
-    pub(super) fn denial(&self, key: &[u8], permits: u64) -> Option<Denied> {
-        self.offenders.as_ref()?.denial(key, permits)
+    /// Returns the time until the end of a penalty that refuses a request for `permits`, if one runs.
+    pub(super) fn penalty_left(&self, key: &[u8], permits: u64) -> Option<Duration> {
+        self.offenders.as_ref()?.left(key).filter(|_| permits > 0)
     }
 
     /// Notes a denial by the limiter, if that is an offence.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, LineLimits};
+use sluicegate::{Denied, Grant, LineLimits, Standing};
 
 use super::offenders::Offenders;
 use super::place::{InForce, Place, Terms};
@@ -26,6 +26,9 @@ pub(super) trait HasLine: Clone {
 
     /// Lets those in line look again.
     fn poke(line: &Self::Line);
+
+    /// Returns the limit of the key, which is empty for a limiter without keys.
+    fn limit(&self, key: &[u8]) -> u64;
 }
 
 /// The limiter in force under a name, and the line before it.
@@ -51,6 +54,13 @@ struct Asked {
     answer: Result<Grant, Denied>,
     /// The offenders, if a denial comes from the limiter and not from a penalty.
     noting: Option<Offenders>,
+}
+
+/// Returns the denial of a request during a penalty: nothing of the limit can be taken before its end, also
+/// by a request that is above the limit.
+fn penalized(limit: u64, permits: u64, left: Duration) -> Denied {
+    let standing = Standing { limit, used: limit, reset_after: left };
+    standing.denial(permits.min(limit), left)
 }
 
 impl<L: HasLine> Slot<L> {
@@ -215,8 +225,11 @@ impl<L: HasLine> Follower<L> {
                 let (terms, offenders) = (in_force.terms, &in_force.offenders);
                 let permits = permits.unwrap_or(terms.cost);
                 let asked = |answer, noting| Asked { terms, permits, answer, noting };
-                let answer = match in_force.denial(key, permits) {
-                    Some(denied) => Ok(asked(Err(denied), None)),
+                let answer = match in_force.penalty_left(key, permits) {
+                    Some(left) => {
+                        let limit = in_force.limiter.limit(key);
+                        Ok(asked(Err(penalized(limit, permits, left)), None))
+                    }
                     None if !self.has_waiters(terms) => {
                         let answer = ask(&in_force.limiter, permits, terms);
                         let is_denied = answer.is_err();

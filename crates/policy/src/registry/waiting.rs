@@ -55,21 +55,18 @@ enum Begun {
 }
 
 impl<L: HasLine> Follower<L> {
-    /// Begins a call, which tries by `pass` if nobody may wait.
+    /// Begins a call, which tries by `pass` if nobody may wait: also while the penalty of the key runs.
     fn begin(
         &self,
         (name, key): (&str, &[u8]),
         permits: Option<u64>,
         pass: impl FnOnce() -> Result<Pass, Denied>,
     ) -> Begun {
-        let (terms, denial) = self.decide(|in_force| {
+        let (terms, is_penalized) = self.decide(|in_force| {
             let permits = permits.unwrap_or(in_force.terms.cost);
-            (in_force.terms, in_force.denial(key, permits))
+            (in_force.terms, in_force.penalty_left(key, permits).is_some())
         });
-        if terms.waits && !self.place().is_removed() {
-            if let Some(denied) = denial {
-                return Begun::Told(Err(WaitError::Denied(denied)));
-            }
+        if terms.waits && !is_penalized && !self.place().is_removed() {
             return Begun::Stand(permits.unwrap_or(terms.cost));
         }
         Begun::Told(pass().map_err(|denied| {

@@ -138,3 +138,33 @@ fn the_counts_of_many_threads_are_what_they_were_told() {
     assert!(granted > 0 && denied > 0 && granted + denied == 4 * EACH);
     assert_eq!(counts(&of(&registry, "users")), (granted, denied, granted));
 }
+
+#[test]
+fn what_a_penalty_refuses_is_counted_by_whatever_verb() {
+    let penalty = r#"penalty = { offences = 1, within = "1 hour", refuse_for = "1 hour" }"#;
+    let bucket = "policy = \"token_bucket\"\nlimit = 9\nrate = { amount = 9, interval = \"1 s\" }";
+    for more in ["", "wait = \"1 s\""] {
+        let (_, registry) = registry(&one(&format!("{bucket}\n{penalty}\n{more}")));
+        let registry = registry.counted();
+        let all = registry.limiter("a").unwrap();
+        all.offend(1).unwrap();
+        all.try_acquire(1).unwrap_err();
+        all.try_acquire_revocable(1).unwrap_err();
+        all.try_acquire_up_to(1).unwrap_err();
+        all.acquire().unwrap_err();
+        assert_eq!(counts(&of(&registry, "a")), (0, 4, 0), "{more}");
+    }
+    for more in ["", "wait = \"1 s\"", "store = \"table\"\nkeys = 100"] {
+        let text = format!("[limiters.a]\nkey = \"user\"\n{bucket}\n{penalty}\n{more}");
+        let (_, registry) = registry(&text);
+        let registry = registry.counted();
+        let users = registry.keyed("a").unwrap();
+        users.offend("eve", 1).unwrap();
+        let store: &dyn KeyedLimiter<str> = &users;
+        store.try_acquire("eve", 1).unwrap_err();
+        store.try_acquire_revocable("eve", 1).unwrap_err();
+        assert!(store.try_acquire_batch(&mut ["eve"].into_iter(), 1)[0].is_err());
+        users.acquire("eve").unwrap_err();
+        assert_eq!(counts(&of(&registry, "a")), (0, 4, 0), "{more}");
+    }
+}

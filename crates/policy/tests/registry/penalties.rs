@@ -66,6 +66,27 @@ fn a_key_that_offends_is_refused_by_every_verb_until_the_penalty_ends() {
 }
 
 #[test]
+fn a_refusal_by_a_penalty_tells_the_limit_of_its_key_and_that_nothing_remains() {
+    let own = "overrides = { eve = { limit = 7 } }";
+    for more in ["", "wait = \"1 s\""] {
+        let (_, registry) = registry(&log_ins(&format!("{}\n{own}\n{more}", penalty(""))));
+        let handle = registry.keyed("a").unwrap();
+        for (key, limit) in [("ada", 100), ("eve", 7)] {
+            handle.offend(key, 3).unwrap();
+            let left = handle.penalty_left(key);
+            let Err(WaitError::Denied(waits)) = handle.acquire(key) else { panic!() };
+            // One above the limit has to wait for the end, too.
+            for denied in
+                [waits, handle.peek(key, 1).unwrap_err(), handle.try_acquire(key, 101).unwrap_err()]
+            {
+                assert_eq!((denied.limit(), denied.remaining()), (Some(limit), Some(0)));
+                assert_eq!(denied.retry_after(), left);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_limiter_without_keys_has_one_offender() {
     let bucket = "policy = \"token_bucket\"\nlimit = 9\nrate = { amount = 9, interval = \"1 s\" }";
     let (clock, registry) = registry(&one(&format!("{bucket}\n{}", penalty(""))));
@@ -73,6 +94,7 @@ fn a_limiter_without_keys_has_one_offender() {
     assert!(handle.offend(3).unwrap().is_penalized());
     assert!(handle.try_acquire(1).is_err() && handle.peek(1).is_err());
     assert!(handle.try_acquire_revocable(1).is_err() && handle.acquire().is_err());
+    assert_eq!(handle.try_acquire(1).unwrap_err().limit(), Some(9));
     assert!(handle.penalty_left().is_some_and(|left| left >= HOUR));
     // A request for nothing is always granted.
     assert!(handle.try_acquire(0).is_ok());
