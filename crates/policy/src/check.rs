@@ -20,6 +20,10 @@ mod top;
 mod verdict;
 mod warn;
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use self::given::time;
 use crate::problem::{Problem, escaped};
 use crate::tree::Node;
 use crate::{Format, LevelPolicy, LimiterPolicy};
@@ -69,6 +73,20 @@ impl Checks<'_> {
     fn wrong<T>(&mut self, field: &str, node: &Node, expected: impl Into<String>) -> Option<T> {
         let problem = self.wrong_value(field, node, expected);
         self.report(problem)
+    }
+
+    /// Returns a length of time, or `None` with the mistake that it is out of `range`, which `rule` tells.
+    fn time_within(
+        &mut self,
+        field: &str,
+        node: &Node,
+        range: RangeInclusive<Duration>,
+        rule: &str,
+    ) -> Option<Duration> {
+        match time(node)? {
+            time if range.contains(&time) => Some(time),
+            _ => self.wrong(field, node, rule),
+        }
     }
 
     fn wrong_value(&self, field: &str, node: &Node, expected: impl Into<String>) -> Problem {

@@ -171,7 +171,7 @@ impl Checks<'_> {
 
     /// Returns a rate, each number of which is checked by itself; a rate that is too fast is the
     /// mistake of `both`. For permits that no limiter has, `narrower` says what this one has.
-    pub(super) fn permits_per_period(
+    fn permits_per_period(
         &mut self,
         (permits_path, permits): &(String, Option<&Node>),
         (period_path, period): &(String, Option<&Node>),

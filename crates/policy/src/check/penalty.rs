@@ -1,12 +1,17 @@
 //! The penalty of a limiter.
 
-use sluicegate::{ConfigError, PenaltyRule};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use sluicegate::{PenaltyRule, Rate};
 
 use super::given::{Given, time, whole};
 use super::{Checks, messages};
 use crate::Penalty;
 use crate::tree::{Node, Value};
 
+const TIMES: RangeInclusive<Duration> = Duration::from_nanos(1)..=PenaltyRule::MAX_TIME;
+const RANGE: &str = "must be from 1 ns to 3650 days";
 const LONGEST: &str = "must be from `refuse_for` to 3650 days";
 
 impl Checks<'_> {
@@ -14,7 +19,7 @@ impl Checks<'_> {
     #[expect(clippy::option_option, reason = "a mistake is not the absence of the field")]
     pub(super) fn penalty(&mut self, given: &Given<'_>) -> Option<Option<Penalty>> {
         let Some(node) = given.get("penalty") else { return Some(None) };
-        let rule = self.penalty_rule(given, node);
+        let rule = self.penalty_rule(node);
         let (of_refusals, of_answers) = match node.get("by") {
             None => (true, Vec::new()),
             Some(by) => self.offences(by),
@@ -29,51 +34,40 @@ impl Checks<'_> {
         Some(Some(Penalty { rule: rule?, of_refusals, of_answers, max_keys: max_keys? }))
     }
 
-    fn penalty_rule(&mut self, given: &Given<'_>, node: &Node) -> Option<PenaltyRule> {
-        let field = |name: &str| {
-            let path = messages::path(&messages::path(given.prefix, "penalty"), name);
-            (path, node.get(name))
-        };
-        let (offences, within) = (field("offences"), field("within"));
-        if let Some(node) = offences.1
-            && whole(node).is_some_and(|number| !(1..=PenaltyRule::MAX_OFFENCES).contains(&number))
-        {
-            let expected = messages::within(1, PenaltyRule::MAX_OFFENCES);
-            return self.wrong(&offences.0, node, expected);
+    /// Returns the rule, of which each field is checked by itself: so all mistakes are told at once.
+    fn penalty_rule(&mut self, node: &Node) -> Option<PenaltyRule> {
+        let offences = node.get("offences").and_then(|node| self.number_of_offences(node));
+        let [within, refuse_for, forgotten_after] = ["within", "refuse_for", "forgotten_after"]
+            .map(|name| {
+                let field = format!("penalty.{name}");
+                node.get(name).map(|node| self.time_within(&field, node, TIMES, RANGE))
+            });
+        let longest = node.get("longest");
+        if let (None, Some(forgotten_after)) = (longest, node.get("forgotten_after")) {
+            let label =
+                "expected `longest` beside it: without it, each penalty is as long as the first";
+            return self.wrong("penalty.forgotten_after", forgotten_after, label);
         }
-        let offences = self.permits_per_period(&offences, &within, (&offences.0, node), None)?;
-        let refuse_for = time(node.get("refuse_for")?)?;
-        let rule = PenaltyRule::new(offences, refuse_for);
-        let rule = match (rule, node.get("longest"), node.get("forgotten_after")) {
-            (Ok(rule), Some(longest), forgotten_after) => {
-                let longest = time(longest)?;
-                let forgotten_after = forgotten_after.map_or(Some(longest), time)?;
-                rule.doubled_up_to(longest, forgotten_after)
-            }
-            (Ok(_), None, Some(forgotten_after)) => {
-                let label = "expected `longest` beside it: without it, each penalty is as long as the first";
-                return self.wrong("penalty.forgotten_after", forgotten_after, label);
-            }
-            (rule, ..) => rule,
+        let offences = match Rate::new(offences?, within??) {
+            Ok(offences) => offences,
+            Err(error) => return self.wrong("penalty", node, messages::rule(&error)),
         };
-        match rule {
+        let rule = PenaltyRule::new(offences, refuse_for??).ok()?;
+        let Some(longest) = longest else { return Some(rule) };
+        let length = time(longest)?;
+        match rule.doubled_up_to(length, forgotten_after.unwrap_or(Some(length))?) {
             Ok(rule) => Some(rule),
-            Err(error) => {
-                let name = match error {
-                    ConfigError::OffencePeriod { .. } => "within",
-                    ConfigError::Penalty { .. } => "refuse_for",
-                    ConfigError::LongestPenalty { .. } => "longest",
-                    ConfigError::ForgottenAfter { .. } => "forgotten_after",
-                    _ => "offences",
-                };
-                let (path, value) = field(name);
-                let rule = match error {
-                    ConfigError::LongestPenalty { .. } => LONGEST.to_owned(),
-                    error => messages::rule(&error),
-                };
-                self.wrong(&path, value.unwrap_or(node), rule)
-            }
+            Err(_) => self.wrong("penalty.longest", longest, LONGEST),
         }
+    }
+
+    fn number_of_offences(&mut self, node: &Node) -> Option<u64> {
+        let offences = whole(node)?;
+        if (1..=PenaltyRule::MAX_OFFENCES).contains(&offences) {
+            return Some(offences);
+        }
+        let expected = messages::within(1, PenaltyRule::MAX_OFFENCES);
+        self.wrong("penalty.offences", node, expected)
     }
 
     /// Returns whether refusals are offences, and the answers that are.

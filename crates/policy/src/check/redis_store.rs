@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::given::{Given, time, whole};
+use super::given::{Given, whole};
 use super::{Checks, messages};
 use crate::tree::Node;
 use crate::{Kind, Lease, OnFailure, RedisStore};
@@ -111,18 +111,5 @@ impl Checks<'_> {
             expiry: expiry?,
             max_keys: usize::try_from(max_keys?).ok()?,
         })
-    }
-
-    fn time_within(
-        &mut self,
-        path: &str,
-        node: &Node,
-        range: std::ops::RangeInclusive<Duration>,
-        rule: &str,
-    ) -> Option<Duration> {
-        match time(node)? {
-            time if range.contains(&time) => Some(time),
-            _ => self.wrong(path, node, rule),
-        }
     }
 }
