@@ -137,9 +137,7 @@ macro_rules! by_policy {
             }
 
             fn try_take(&self, $key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                if looks_first(&self.handle.policy()) {
-                    self.look($key, permits)?;
-                }
+                self.is_not_to_wait($key, permits)?;
                 let answer = self.handle.try_take($key, permits);
                 answer.map_err(|reason| self.or_penalized($key, reason))
             }
@@ -149,9 +147,7 @@ macro_rules! by_policy {
                 $key: &$Key,
                 permits: u64,
             ) -> Result<Taken<'_>, RefusalReason> {
-                if looks_first(&self.handle.policy()) {
-                    self.look($key, permits)?;
-                }
+                self.is_not_to_wait($key, permits)?;
                 let answer = self.handle.try_take_revocable($key, permits);
                 answer.map_err(|reason| self.or_penalized($key, reason))
             }
@@ -211,6 +207,18 @@ macro_rules! by_policy {
             C: Clock + Clone + Send + Sync + 'static,
             U: Clock + Clone + Send + Sync + 'static,
         {
+            /// Refuses a request by a look, if it is to wait for its permits and a refusal would be an
+            /// offence. Only the handle notes and counts what is refused for good.
+            fn is_not_to_wait(&self, $key: &$Key, permits: u64) -> Result<(), RefusalReason> {
+                if !looks_first(&self.handle.policy()) {
+                    return Ok(());
+                }
+                match self.look($key, permits) {
+                    Err(reason) if comes_later(&reason) => Err(reason),
+                    _ => Ok(()),
+                }
+            }
+
             /// Returns the reason of a refusal, which may be a penalty.
             fn or_penalized(&self, $key: &$Key, reason: RefusalReason) -> RefusalReason {
                 match reason {

@@ -171,6 +171,10 @@ impl Shared {
             Ok(taken) => Attempt::Pass(self.passed(parts, std::iter::once((&claim, taken)))),
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
+                if claim.may_wait(&reason) {
+                    // In a shadow, where nobody waits: it has only been looked at.
+                    claim.note_refused_look(&reason);
+                }
                 let states = vec![claim.refused(&reason)];
                 Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states }))
             }

@@ -22,6 +22,12 @@ fn per_user(handle: KeyedHandle) -> Limit {
     })
 }
 
+/// Returns a limit beside it, which lets all requests pass.
+fn other() -> Limit {
+    let policy = QuotaPolicy::new(100).named("other").unwrap();
+    Limit::of_all(TokenBucket::new(quota!(100 / second))).policy(policy)
+}
+
 /// Serves log-ins that succeed, fail and are not found, behind these limits.
 async fn log_ins(limits: impl IntoIterator<Item = Limit>) -> SocketAddr {
     let layer = RateLimitLayer::all_of(limits).unwrap();
@@ -126,9 +132,7 @@ async fn refusals_are_offences_whether_the_limit_is_alone_or_one_of_several() {
     for is_alone in [true, false] {
         let registry = registry(&window(1, penalty));
         let handle = registry.keyed("calls").unwrap();
-        let other = Limit::of_all(TokenBucket::new(quota!(100 / second)))
-            .policy(QuotaPolicy::new(100).named("other").unwrap());
-        let limits = [per_user(handle.clone())].into_iter().chain((!is_alone).then_some(other));
+        let limits = [per_user(handle.clone())].into_iter().chain((!is_alone).then(other));
         let server = log_ins(limits).await;
         assert_eq!(gets(server, "eve", &["/ok", "/ok"]).await, [200, 429]);
         assert_eq!(handle.penalty_left("eve"), None, "{is_alone}");
@@ -147,12 +151,59 @@ wait = "1 minute""#;
     for is_alone in [true, false] {
         let registry = registry(&format!("{bucket}\n{penalty}"));
         let handle = registry.keyed("calls").unwrap();
-        let other = Limit::of_all(TokenBucket::new(quota!(100 / second)))
-            .policy(QuotaPolicy::new(100).named("other").unwrap());
-        let limits = [per_user(handle.clone())].into_iter().chain((!is_alone).then_some(other));
+        let limits = [per_user(handle.clone())].into_iter().chain((!is_alone).then(other));
         let server = log_ins(limits).await;
         assert_eq!(gets(server, "ada", &["/ok"; 4]).await, [200; 4]);
         assert_eq!(handle.penalty_left("ada"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_no_wait_helps_is_an_offence_although_requests_may_wait() {
+    let penalty = r#"penalty = { offences = 1, within = "1 hour", refuse_for = "1 hour" }"#;
+    for is_alone in [true, false] {
+        let registry = registry(&window(2, &format!("wait = \"1 minute\"\n{penalty}")));
+        let handle = registry.keyed("calls").unwrap();
+        let dear = per_user(handle.clone()).cost(|request| match request.method {
+            Method::POST => 3,
+            _ => 1,
+        });
+        let limits = [dear].into_iter().chain((!is_alone).then(other));
+        let server = log_ins(limits).await;
+        let calls = [(Method::GET, "/ok"), (Method::POST, "/ok"), (Method::GET, "/ok")];
+        assert_eq!(answers(server, "eve", &calls).await, [200, 429, 429], "{is_alone}");
+        assert!(handle.penalty_left("eve").is_some());
+    }
+}
+
+#[tokio::test]
+async fn in_a_shadow_of_the_layer_offences_are_noted_as_ever() {
+    let penalty = r#"penalty = { offences = 1, within = "1 hour", refuse_for = "1 hour" }"#;
+    for wait in ["", "wait = \"1 minute\"\n"] {
+        for is_alone in [true, false] {
+            let registry = registry(&window(1, &format!("{wait}{penalty}")));
+            let handle = registry.keyed("calls").unwrap();
+            let limits = [per_user(handle.clone())].into_iter().chain((!is_alone).then(other));
+            let layer = RateLimitLayer::all_of(limits).unwrap().shadow();
+            let server = serve(hello().layer(layer)).await;
+            assert_eq!(gets(server, "eve", &["/"]).await, [200]);
+            assert_eq!(handle.penalty_left("eve"), None);
+            assert_eq!(gets(server, "eve", &["/"]).await, [200]);
+            assert!(handle.penalty_left("eve").is_some(), "{wait} {is_alone}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_penalty_refuses_is_counted_by_the_registry() {
+    let penalty = r#"penalty = { offences = 1, within = "1 hour", refuse_for = "1 hour" }"#;
+    for wait in ["", "wait = \"1 minute\"\n"] {
+        let registry = registry(&window(9, &format!("{wait}{penalty}"))).counted();
+        let handle = registry.keyed("calls").unwrap();
+        let server = log_ins([per_user(handle.clone())]).await;
+        handle.offend("eve", 1).unwrap();
+        assert_eq!(gets(server, "eve", &["/ok", "/ok"]).await, [429, 429]);
+        assert_eq!(registry.statistics()[0].counts.unwrap().denied, 2, "{wait}");
     }
 }
 
