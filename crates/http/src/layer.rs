@@ -105,9 +105,10 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 ///   is read, with the service that is ready for it. If the client goes away, it gives back its place in line
 ///   and its permits, as [`Limit`] says.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
-///   allocate), unless it waits, is settled or holds a place in flight, or `fields` is set: then for the
-///   values of the fields, and for the state of the limit until the response is there. A layer with a single
-///   limit of all requests or of each client, and without any option that looks at requests but
+///   allocate), unless it waits, is decided elsewhere, is settled, holds a place in flight, has an answer that
+///   may be an offence or a [time limit](RateLimitLayer::time_limit), or `fields` is set: then for the values of
+///   the fields, and for the state of the limit until the response is there. A layer with a single limit of all
+///   requests or of each client, and without any option that looks at requests but
 ///   [`skip_preflight`](RateLimitLayer::skip_preflight), adds least to a request: it is not taken apart.
 ///
 /// # Examples

@@ -22,7 +22,7 @@ use super::waiting::Waiting;
 pin_project! {
     /// The response to a request: that of the service, or a refusal.
     ///
-    /// Few words larger than the future of the service: what only some requests need is behind a pointer.
+    /// A few words larger than the future of the service: what only some requests need is behind a pointer.
     ///
     /// # Cancel safety
     ///

@@ -32,12 +32,13 @@ impl RateLimitLayer {
     }
 
     /// Calls `edit` with the fields of each response into which the layer has written its own: to add the fields
-    /// of a vendor, or to rename others. It also gets the states that they tell, one of each limit; the `limit` of
-    /// a state is `None` if it is the quota of the limit's [policy](super::Limit::policy).
+    /// of a vendor, or to rename others. It also gets the states of the limits, in their order: `which` of a state is
+    /// the index of its limit, and `limit` is `None` if that is the quota of the limit's
+    /// [policy](super::Limit::policy). A limit that the request was not put to has none.
     ///
-    /// Called for refusals, and with [`fields`](RateLimitLayer::fields) for all responses to requests that were
-    /// limited, where the response is made: so it should be quick. A request that was refused before any limiter
-    /// was asked has no states.
+    /// Called for every refusal, and with [`fields`](RateLimitLayer::fields) for all responses to requests that
+    /// were limited, where the response is made: so it should be quick. A request that was refused before any
+    /// limiter was asked has no states, and no fields of the layer either.
     ///
     /// # Examples
     ///
