@@ -141,7 +141,8 @@ impl<R: RemoteLimiter<Q>, Q: ?Sized> Remote<R, Q> {
         Remote { when_failing: WhenFailing::Refuse, ..self }
     }
 
-    /// Lets a limiter of this process decide while there is no decision from elsewhere.
+    /// Lets a limiter of this process decide while there is no decision from elsewhere, on as many permits. What a
+    /// `ByPolicy` says of costs, and of answers that are offences, is not in force here.
     #[must_use]
     pub fn fall_back_to(self, limiter: impl LimitBy<Q>) -> Remote<R, Q> {
         Remote { when_failing: WhenFailing::Ask(Box::new(limiter)), ..self }

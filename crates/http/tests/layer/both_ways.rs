@@ -198,11 +198,11 @@ where
     };
     let (parts, mut body) = response.into_parts();
     let known = parts.extensions.get::<(Method, Option<Peer>)>();
-    let mut seen = format!("{parts:?} {known:?} {:?} {}", body.size_hint(), body.is_end_stream());
+    let (size, mut frames) = (body.size_hint(), vec![(None, body.is_end_stream())]);
     while let Some(frame) = body.frame().await {
-        seen += &format!(" {frame:?} {}", body.is_end_stream());
+        frames.push((Some(frame), body.is_end_stream()));
     }
-    seen
+    format!("{parts:?} {known:?} {size:?} {frames:?}")
 }
 
 /// Returns all that can be seen of a layer to which these requests come, and of the answers.
