@@ -62,9 +62,10 @@ const ADDRESSES: [Addresses; 5] = [
 ];
 
 /// The options that a plain layer can have. With fields, it is plain in a shadow alone.
-const OPTIONS: [SetOption; 6] = [
+const OPTIONS: [SetOption; 7] = [
     |layer, _| layer.fields(FieldVersion::Draft6),
     |layer, _| layer.shadow(),
+    |layer, _| layer.skip_preflight(),
     |layer, _| layer.timer(ThreadTimer),
     |layer, _| {
         layer.respond(|refusal, parts| {
@@ -126,12 +127,16 @@ fn request_of([method, peer, forwarded, protocol, ..]: Step, number: usize) -> R
     for hops in one_of(&FORWARDED, forwarded) {
         request.headers_mut().append("x-forwarded-for", hops.parse().unwrap());
     }
-    match protocol % 4 {
+    match protocol % 5 {
         0 => {
             *request.version_mut() = Version::HTTP_2;
             with(request, &[("content-type", "application/grpc"), ("te", "trailers")])
         }
         1 => with(request, &[("connection", "upgrade"), ("upgrade", "websocket")]),
+        2 => with(
+            request,
+            &[("origin", "https://a.example"), ("access-control-request-method", "PUT")],
+        ),
         _ => request,
     }
 }
