@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus musl
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -89,10 +89,18 @@ prometheus() {
     command -v jq >/dev/null || die "no jq(1), which reads the dashboard"
 }
 
+# For the static file; only `ci/musl.sh` asks for it.
+musl() {
+    command -v apt-get >/dev/null && apt_packages binutils curl
+    command -v readelf >/dev/null || die "no readelf, which tells whether the file is static"
+    command -v curl >/dev/null || die "no curl, which asks the server"
+    rustup target add x86_64-unknown-linux-musl || die "cannot install the target for static files with rustup"
+}
+
 [ $# -gt 0 ] || set -- base targets nightly msrv browser proxies
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv | browser | proxies | prometheus) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus" ;;
+        base | targets | nightly | msrv | browser | proxies | prometheus | musl) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus musl" ;;
     esac
 done
