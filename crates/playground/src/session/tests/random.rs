@@ -103,8 +103,10 @@ proptest! {
         if algorithm.holds() {
             check_in_flight(&told.decisions[0], limit, 0.7)?;
         }
-        let granted = told.side(0).totals.granted;
-        prop_assert!(granted > 0);
+        // From a leaky queue nothing leaves at once, so it may refuse all callers with a short wait.
+        if algorithm != Algorithm::LeakyQueue || wait.is_none() {
+            prop_assert!(told.side(0).totals.granted > 0);
+        }
     }
 
     #[test]
