@@ -40,7 +40,7 @@ const CASES: &[(&str, u8, Args)] = &[
     ("explain", 0, &["policy.toml"]),
     ("explain", 1, &["none.toml"]),
     ("explain", 2, &["bad.toml"]),
-    ("serve", 1, &["--admin-token-file", "none"]),
+    ("serve", 1, &["--policy", "policy.toml", "--admin-token-file", "none"]),
     ("serve", 2, &["--proxies", "0"]),
     ("completions", 0, &["bash"]),
     ("completions", 1, &["bash", "FULL"]),
