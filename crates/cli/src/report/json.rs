@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::lacking::LackingSummary;
 use super::levels::HierarchySummary;
+use super::penalty::PenaltySummary;
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
 use crate::replay::{Judge, Replay, Tally};
@@ -66,20 +67,6 @@ pub struct TallySummary {
     pub max_keys: usize,
     /// The most refusals of a key that is not among those listed.
     pub denied_error: u64,
-}
-
-/// The counts of a penalty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PenaltySummary {
-    /// Lines that were offences and were noted.
-    pub offences: u64,
-    /// Penalties that began.
-    pub penalties: u64,
-    /// Lines that were refused because a penalty ran.
-    pub denied: u64,
-    /// Offences that were not noted, because there was no space for another key.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub not_noted: u64,
 }
 
 /// The counts of one named limiter.
@@ -279,12 +266,7 @@ impl LimiterSummary {
             as_stamped: judge
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
-            penalty: judge.penalty().map(|counts| PenaltySummary {
-                offences: counts.offences,
-                penalties: counts.penalties,
-                denied: counts.denied,
-                not_noted: counts.not_noted,
-            }),
+            penalty: judge.penalty().map(PenaltySummary::from),
             lacking: LackingSummary::new(judge.lacking()),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
@@ -406,6 +388,6 @@ fn stamp(nanos: u64) -> Timestamp {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }

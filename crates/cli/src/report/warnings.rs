@@ -50,9 +50,21 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
                 "limiter \"{name}\" has `shadow: true`: what is counted as denied it would deny"
             ));
         } else if judge.rule().wait.is_some() && !replay.options().shape {
+            let are_offences = judge.rule().penalty.as_ref().is_some_and(|own| own.of_refusals);
             warnings.push(format!(
                 "limiter \"{name}\" has `wait`, which a replay follows only with --shape: requests \
-                 that would wait are counted as denied"
+                 that would wait are counted as denied{}",
+                if are_offences { ", and as offences" } else { "" }
+            ));
+        }
+        if let Some(penalty) = judge.penalty()
+            && penalty.not_noted > 0
+        {
+            warnings.push(format!(
+                "limiter \"{name}\": {} of {} offences were not noted, as its `penalty` remembers no \
+                 more than `max_keys` keys",
+                count(penalty.not_noted),
+                count(penalty.offences + penalty.not_noted),
             ));
         }
         if replay.lines() > 0 && judge.allowed() + judge.denied() == 0 {

@@ -160,6 +160,44 @@ fn a_replay_warns_of_limiters_that_only_count_and_of_those_that_wait() {
 }
 
 #[test]
+fn a_replay_follows_a_penalty_and_tells_which_offences_have_no_place() {
+    let folder = Folder::new();
+    let yaml = |more: &str| {
+        format!(
+            "limiters:\n  a: {{ policy: fixed_window, limit: 100, interval: 1 hour, penalty: {{ offences: 1, \
+             within: 1 minute, refuse_for: 10 s{more} }}, wait: 1 s }}\n"
+        )
+    };
+    folder.file("p.yaml", yaml(", by: { status: 401 }, max_keys: 1"));
+    let sent = [
+        (1, 0, 401),
+        (1, 9, 200),
+        (2, 9, 401),
+        (2, 10, 200),
+        // The end of a penalty is rounded up, by two microseconds at most.
+        (1, 11, 200),
+    ];
+    let log = sent.map(|(client, second, status)| {
+        format!("192.0.2.{client} - - [22/Nov/2026:10:00:{second:02} +0000] \"GET / HTTP/1.1\" {status} 1\n")
+    });
+    folder.file("log", log.concat());
+    let args = ["replay", "--policy", "p.yaml", "--json", "log"];
+    let replay = run(&folder, &args).success();
+    let limiter = json(&replay)["limiters"][0].clone();
+    assert_eq!((&limiter["allowed"], &limiter["denied"]), (&json!(4), &json!(1)));
+    let counts = json!({ "offences": 1, "penalties": 1, "denied": 1, "not_noted": 1 });
+    assert_eq!(limiter["penalty"], counts);
+    let said = stderr(&replay);
+    assert!(said.contains("1 of 2 offences were not noted, as its `penalty`"), "{said}");
+    assert!(!said.contains("and as offences"), "{said}");
+
+    folder.file("p.yaml", yaml(""));
+    let said = stderr(&run(&folder, &args).success());
+    assert!(said.contains("are counted as denied, and as offences"), "{said}");
+    assert!(!said.contains("were not noted"), "{said}");
+}
+
+#[test]
 fn a_table_that_cannot_be_allocated_is_refused() {
     let folder = Folder::new();
     folder.file(
