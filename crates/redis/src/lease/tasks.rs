@@ -20,7 +20,7 @@ const GIVE_BACKS_AT_ONCE: usize = 64;
 /// # For callers in tasks
 ///
 /// Requests for leases are tasks of their own, so these methods must be called within a runtime of tokio. (Outside, calls that
-/// need a lease find the server unreachable.)
+/// need a lease find the server unreachable, and what would be given back is lost.)
 impl<R: RunScript + 'static> LeasedLimiter<R> {
     /// Takes all of `permits` for the key, or none. A request for 0 permits is always granted.
     ///
@@ -91,12 +91,14 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
         {
             return Ok(Decision::of_server(Ok(grant)));
         }
+        let mut has_led = false;
         loop {
             let receiver = match self.shared.ask(verb, key, permits) {
                 Next::Answer(answer) => return answer,
                 Next::Direct => return self.ask_directly(verb, key, permits).await,
                 Next::Wait(receiver) => receiver,
                 Next::Lead(flight, receiver) => {
+                    has_led = true;
                     self.fly(flight);
                     receiver
                 }
@@ -106,7 +108,13 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
                 Some(Err(failure)) => {
                     return self.shared.limiter.decision((verb, key, permits), Err(failure));
                 }
-                // The request has been dropped before it was answered, with its runtime.
+                // The request has been dropped before it was answered, with its runtime. If that is this call's own
+                // runtime, it would drop the next one too.
+                None if has_led => {
+                    let failure = "the runtime of the request has ended".into();
+                    let failure = Err(StoreError::Disconnected(failure));
+                    return self.shared.limiter.decision((verb, key, permits), failure);
+                }
                 None => {}
             }
         }
@@ -218,10 +226,12 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
                 }
             };
             for give_back in give_backs {
+                // Without a runtime nobody sends it: the permits are lost, as they are if the server is away.
+                let Ok(runtime) = Handle::try_current() else { continue };
                 if running.len() == GIVE_BACKS_AT_ONCE {
                     running.join_next().await;
                 }
-                running.spawn(send(Arc::clone(&self.shared), give_back));
+                running.spawn_on(send(Arc::clone(&self.shared), give_back), &runtime);
             }
         }
         while running.join_next().await.is_some() {}

@@ -1,7 +1,7 @@
 -- The part that all scripts begin with.
 --
 -- KEYS[1]  key of the limiter
--- KEYS[2]  for give_back, if it may be delivered twice: a marker, by which what was run within the last hour does nothing
+-- KEYS[2]  for give_back, if it may be delivered twice: a marker, by which it does nothing a second time
 -- ARGV[1]  verb
 -- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
 -- ARGV[3]  time in microseconds since 1970; empty for that of the server
@@ -49,8 +49,13 @@ else
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
-if verb == 'give_back' and KEYS[2] and not redis.call('SET', KEYS[2], '', 'NX', 'PX', '3600000') then
-  return { 0, now }
+if verb == 'give_back' and KEYS[2] then
+  -- When the state has expired, nothing can be given back any more, so the marker is needed for no longer: many
+  -- markers of keys that are soon full would fill the server. An hour at most.
+  local left = redis.call('PTTL', key)
+  if left == -2 then return { 0, now } end
+  local lasts = left < 0 and 3600000 or math.max(1, math.min(left, 3600000))
+  if not redis.call('SET', KEYS[2], '', 'NX', 'PX', string.format('%.0f', lasts)) then return { 0, now } end
 end
 
 -- Returns the quotient, rounded down, and the remainder of integers that are not negative. (`a / b` and

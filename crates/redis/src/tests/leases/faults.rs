@@ -97,6 +97,59 @@ async fn permits_are_given_back_once_however_often_the_message_comes() {
     assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 940);
 }
 
+#[tokio::test]
+async fn what_marks_a_give_back_lasts_no_longer_than_the_key() {
+    let server = Server::start();
+    let limiter = plain(&server, thousand()).await;
+    let limit = RedisLimit::token_bucket(quota!(100 / 100 seconds)).unwrap();
+    let keyed = KeyedLimit { limit, keys: KeySpace::new("app").unwrap() };
+    let take = keyed.lease("app:tb:{ada}", 5, 50);
+    let charged = take.charged(&limiter.send(&take).await.unwrap()).unwrap();
+    let lasts = |key: &str| server.tell(&format!("PTTL {key}"));
+    let redis::Value::Int(key) = lasts("app:tb:{ada}") else { panic!("a number") };
+
+    let give = keyed.give_back("app:tb:{ada}", 40, &charged);
+    let arguments = give.arguments();
+    let run = |keys| Run { script: give.script(), keys, arguments: &arguments };
+    let runner: &Async<_> = limiter.runner();
+    assert_eq!(runner.run(run(&["app:tb:{ada}", "app:tb:{ada}:back:1"])).await.unwrap()[0], 40);
+    let redis::Value::Int(marker) = lasts("app:tb:{ada}:back:1") else { panic!("a number") };
+    assert!(0 < marker && marker <= key, "{marker} of {key}");
+    // A key that is full has no state, and needs no marker.
+    assert_eq!(runner.run(run(&["app:tb:{eve}", "app:tb:{eve}:back:1"])).await.unwrap()[0], 0);
+    assert_eq!(lasts("app:tb:{eve}:back:1"), redis::Value::Int(-2));
+}
+
+#[test]
+fn a_call_by_a_runtime_that_has_ended_is_an_error_and_does_not_spin() {
+    let server = Server::start();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    let handle = runtime.handle().clone();
+    runtime.shutdown_background();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(handle.block_on(limiter.try_acquire("ada", 1))));
+    let answer = receiver.recv_timeout(Duration::from_secs(60)).expect("an answer");
+    assert!(fault(answer).may_have_taken());
+}
+
+#[test]
+fn outside_a_runtime_leases_are_ended_without_a_panic() {
+    let server = Server::start();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    runtime.block_on(async {
+        for _ in 0..20 {
+            limiter.try_acquire("ada", 1).await.unwrap();
+        }
+    });
+    assert!(limiter.held("ada").unwrap() > 0);
+    let mut end = Box::pin(limiter.shutdown());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let _ = end.as_mut().poll(&mut context);
+    assert_eq!(limiter.held("ada"), None);
+}
+
 #[test]
 fn outside_a_runtime_a_call_is_an_error_and_no_panic() {
     let server = Server::start();

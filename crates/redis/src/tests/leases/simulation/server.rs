@@ -114,6 +114,11 @@ impl State {
                 self.data.0.insert(key.to_owned(), Entry { value, expires_millis });
                 text("OK")
             }
+            ["PTTL", key] => Ok(Value::Integer(match self.data.0.get(key) {
+                None => -2,
+                Some(Entry { expires_millis: None, .. }) => -1,
+                Some(Entry { expires_millis: Some(end), .. }) => (end - millis) as i64,
+            })),
             ["DEL", key] => {
                 let was = self.data.0.remove(key).is_some();
                 Ok(Value::Integer(was.into()))
