@@ -64,6 +64,12 @@ fn smooth_buckets_answer_as_the_exact_fractions_and_the_engine() {
             of_finer_bucket(clock, quota!(999_983 / second, burst 100)),
             of_finer_bucket(clock, quota!(1_000_003 / day, burst 5)),
             of_finer_bucket(clock, quota!(4_294_967_291 / 999_999 seconds, burst 4_294_967_296)),
+            // The longest periods in lowest terms, in nanoseconds and in microseconds: of 2^51 - 1 steps.
+            of_finer_bucket(
+                clock,
+                quota!(4_294_967_291 / 2_251_799_813_685_247 ns, burst 4_294_967_296),
+            ),
+            of_finer_bucket(clock, quota!(4_294_967_291 / 2_251_799_813_685_247 us, burst 1_000)),
         ],
     );
 }
@@ -113,6 +119,8 @@ fn cells_pass_as_by_exact_times_and_the_engine() {
             of(3_333, 100_001),
             of(1_000, 7_000),
             of(777_777_777, 1_234_567_891),
+            // Together 2^51 nanoseconds, the longest.
+            Case { engine: None, ..of(22_517_998_136_853, 2_229_281_815_548_395) },
         ],
     );
 }

@@ -8,8 +8,11 @@ use sluicegate::{
 };
 
 use super::{Case, Engine, START, check_all};
+use crate::decision::Verb;
 use crate::limit::RedisLimit;
 use crate::tests::oracle::{Rule, Windows};
+use crate::tests::scripts::{Step, run};
+use crate::tests::server::Server;
 
 fn of_window<'a, L: Limiter + 'a>(
     limit: RedisLimit,
@@ -56,7 +59,27 @@ fn sliding_counters_answer_as_exact_weights_and_the_engine() {
         let make = move || SlidingCounter::with_clock(rate, clock).unwrap();
         of_window(RedisLimit::sliding_counter(rate).unwrap(), rate, Rule::Weighted, Some(make))
     });
-    check_all(5, clock, cases.into());
+    let rate = rate!(4_294_967_291 / 3_600_000_007 us);
+    let limit = RedisLimit::sliding_counter(rate).unwrap();
+    let large = of_window(limit, rate, Rule::Weighted, None::<fn() -> SlidingCounter>);
+    check_all(5, clock, cases.into_iter().chain([large]).collect());
+}
+
+/// Of the longest windows and the largest count, whose product is far above 2^53.
+#[test]
+fn a_count_is_weighed_exactly_in_the_longest_window() {
+    const LENGTH: u64 = 1 << 51;
+    let server = Server::start();
+    let limit = rate!(4_294_967_296 / 2_251_799_813_685_248 us);
+    let counter = RedisLimit::sliding_counter(limit).unwrap();
+    let (taken, passed) = (4_294_967_291, 1_234_567_890_123_457);
+    let steps = [
+        Step { micros: START, verb: Verb::Take, permits: taken },
+        Step { micros: LENGTH + passed, verb: Verb::UpTo, permits: limit.permits() },
+    ];
+    let answers = run(&mut server.connection(), &counter, "ada", &steps);
+    let weight = (u128::from(taken) * u128::from(LENGTH - passed)).div_ceil(LENGTH.into()) as u64;
+    assert_eq!(answers[1].as_ref().unwrap().permits(), limit.permits() - weight);
 }
 
 #[test]
