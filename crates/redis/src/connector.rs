@@ -359,6 +359,8 @@ fn key_space(store: &RedisStore, policy: &LimiterPolicy) -> Result<KeySpace, Con
     let digest = || sha1_smol::Sha1::from(&policy.name).digest();
     plain
         .or_else(|_| KeySpace::new(&format!("{}:#{}", store.prefix, digest())))
+        // A client's part of a key is at most 150 bytes before it is escaped; the rest is the policy's.
+        .map(|keys| keys.with_max_key(usize::MAX))
         .map_err(|error| ConnectError(format!("`store.prefix`: {error}")))
 }
 

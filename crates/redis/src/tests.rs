@@ -7,6 +7,7 @@
 //! | `cluster` | three nodes, keys that move, and a node that ends |
 //! | `concurrency` | permits in flight, at random and on the server's clock |
 //! | `conformance` | the test vectors of other limiters, by the engine and by the scripts |
+//! | `connector` | limiters of policies |
 //! | `debts` | reservations, cancellations and debts, at random |
 //! | `failover` | a primary, a replica and a sentinel |
 //! | `faults` | a server that ends, or that answers with errors |
@@ -26,6 +27,7 @@ mod clock;
 mod cluster;
 mod concurrency;
 mod conformance;
+mod connector;
 mod debts;
 mod failover;
 mod faults;

@@ -65,7 +65,7 @@ fn sliding_counters_answer_as_exact_weights_and_the_engine() {
     check_all(5, clock, cases.into_iter().chain([large]).collect());
 }
 
-/// Of the longest windows and the largest count, whose product is far above 2^53.
+/// The product of the longest window and the largest count is far above 2^53.
 #[test]
 fn a_count_is_weighed_exactly_in_the_longest_window() {
     const LENGTH: u64 = 1 << 51;

@@ -1,0 +1,33 @@
+//! Limiters of policies.
+
+use std::sync::Arc;
+
+use sluicegate_policy::{Policies, Registry};
+use tokio::runtime::Handle;
+
+use super::server::Server;
+use crate::RedisConnector;
+
+#[tokio::test]
+async fn no_key_of_a_client_is_too_long_for_the_server() {
+    let server = Server::start();
+    let text = format!(
+        r#"
+        [limiters.api]
+        policy = "token_bucket"
+        limit = 10
+        rate = {{ amount = 1, interval = "1 day" }}
+        key = [{{ header = "x-forwarded-tenant-identifier" }}, {{ header = "x-forwarded-project-identifier" }}, "path"]
+        store = {{ redis = "{}" }}
+        "#,
+        server.url()
+    );
+    let policies = Policies::from_toml("limits.toml", &text).unwrap();
+    let connector = RedisConnector::new(Handle::current());
+    let registry = Registry::connected(policies, Arc::new(connector)).unwrap();
+    let api = registry.remote("api").unwrap();
+    // Each is written by its SHA-1, or by up to 150 bytes of which escapes make three times as many.
+    for key in ["%".repeat(150), "\u{85}".repeat(75), "%".repeat(151), "k".repeat(100_000)] {
+        api.try_pass(&key).await.unwrap_or_else(|error| panic!("{} bytes: {error}", key.len()));
+    }
+}
