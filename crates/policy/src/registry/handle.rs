@@ -185,7 +185,23 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     ///
     /// The same as for [`try_acquire`](LimiterHandle::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek_pass(permits).map(|pass| pass.grant())
+    }
+
+    /// Returns the answer that [`try_pass_with`](LimiterHandle::try_pass_with) would give: it tells whether the
+    /// call would be denied, if it were not for `shadow`. Takes and counts nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_pass`](LimiterHandle::try_pass).
+    pub fn peek_pass(&self, permits: u64) -> Result<Pass, Denied> {
         self.limiter.look(NO_KEY, permits, Limiter::peek, Limiter::peek)
+    }
+
+    /// Counts a denial that a look at the limiter has told, as if the permits had been asked for: in the statistics, and as an
+    /// offence if the policy says so of refusals. For callers that ask several limiters and look at all of them first.
+    pub fn note_denial(&self, permits: u64, denied: &Denied) {
+        self.limiter.note_look(NO_KEY, permits, denied);
     }
 }
 
@@ -210,7 +226,8 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.look(NO_KEY, permits, Limiter::peek_ahead, Limiter::peek_ahead)
+        let pass = self.limiter.look(NO_KEY, permits, Limiter::peek_ahead, Limiter::peek_ahead)?;
+        Ok(pass.grant())
     }
 
     /// Receipts cannot give anything back once the limiter was replaced, until the handle is refreshed;

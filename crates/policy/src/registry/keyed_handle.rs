@@ -168,6 +168,20 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     ///
     /// The same as for [`try_acquire`](KeyedHandle::try_acquire).
     pub fn peek(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64) -> Result<Grant, Denied> {
+        self.peek_pass(key, permits).map(|pass| pass.grant())
+    }
+
+    /// Returns the answer that [`try_pass_with`](KeyedHandle::try_pass_with) would give: it tells whether the call
+    /// would be denied, if it were not for `shadow`. Takes and counts nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_pass`](KeyedHandle::try_pass).
+    pub fn peek_pass(
+        &self,
+        key: &(impl AsRef<[u8]> + ?Sized),
+        permits: u64,
+    ) -> Result<Pass, Denied> {
         let key = key.as_ref();
         self.keys.look(
             key,
@@ -175,6 +189,12 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
             |keys, permits| each_store!(keys, store => store.peek(key, permits)),
             |line, permits| line.peek(key, permits),
         )
+    }
+
+    /// Counts a denial that a look at a key has told, as if the permits had been asked for: in the statistics, and as an
+    /// offence if the policy says so of refusals. For callers that ask several limiters and look at all of them first.
+    pub fn note_denial(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64, denied: &Denied) {
+        self.keys.note_look(key.as_ref(), permits, denied);
     }
 }
 

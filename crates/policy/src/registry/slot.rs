@@ -168,10 +168,23 @@ impl<L: HasLine> Follower<L> {
         permits: u64,
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
-    ) -> Result<Grant, Denied> {
+    ) -> Result<Pass, Denied> {
         let ask = |limiter: &L, permits, _| ask(limiter, permits);
         let Asked { terms, permits, answer, .. } = self.ask(key, Some(permits), ask, ask_line);
-        shadow::shown(terms, permits, answer).map(|pass| pass.grant())
+        shadow::shown(terms, permits, answer)
+    }
+
+    /// Counts a denial that [`look`](Follower::look) has told as if the call had been made, and notes it if that is an
+    /// offence.
+    pub(super) fn note_look(&self, key: &[u8], permits: u64, denied: &Denied) {
+        let (terms, noting) = self.decide(|in_force| {
+            let is_penalized = in_force.penalty_left(key, permits).is_some();
+            (in_force.terms, in_force.offenders.clone().filter(|_| !is_penalized))
+        });
+        if let Some(offenders) = noting {
+            offenders.note(key, denied);
+        }
+        self.place.count(terms, permits, Err(denied));
     }
 
     /// Does the same as [`pass`](Follower::pass) for as many of `permits` as there are. With `shadow` a caller

@@ -168,3 +168,28 @@ fn what_a_penalty_refuses_is_counted_by_whatever_verb() {
         assert_eq!(counts(&of(&registry, "a")), (0, 4, 0), "{more}");
     }
 }
+
+#[test]
+fn a_denial_that_a_look_has_told_is_counted_if_it_is_noted() {
+    let penalty = r#"penalty = { offences = 2, within = "1 hour", refuse_for = "1 hour" }"#;
+    let window = "policy = \"fixed_window\"\nlimit = 1\ninterval = \"1 day\"";
+    let (_, all) = registry(&one(&format!("{window}\n{penalty}")));
+    let (_, users) = registry(&format!("[limiters.a]\nkey = \"user\"\n{window}\n{penalty}"));
+    let (all, users) = (all.counted(), users.counted());
+    let (single, each) = (all.limiter("a").unwrap(), users.keyed("a").unwrap());
+    // The second is the last offence before a penalty, by which the third is refused: that is none.
+    for _ in 0..3 {
+        let denied = single.peek_pass(2).unwrap_err();
+        single.note_denial(2, &denied);
+        let denied = each.peek_pass("eve", 2).unwrap_err();
+        each.note_denial("eve", 2, &denied);
+    }
+    assert!(single.penalty_left().is_some() && each.penalty_left("eve").is_some());
+    assert_eq!(counts(&of(&all, "a")), (0, 3, 0));
+    assert_eq!(counts(&of(&users, "a")), (0, 3, 0));
+    // With `shadow` a look denies nothing, and says so.
+    let (_, shadow) = registry(&one(&format!("{window}\nshadow = true")));
+    let shadow = shadow.limiter("a").unwrap();
+    assert!(shadow.peek_pass(2).unwrap().would_deny() && shadow.peek(2).is_ok());
+    assert_eq!(shadow.shadow_counts().decided, 0);
+}

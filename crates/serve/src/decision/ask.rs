@@ -78,18 +78,35 @@ impl<'l> Ask<'l> {
 
     /// Returns the answer to this question for another number of permits, and takes nothing.
     pub(super) async fn peek_for(&self, permits: u64) -> Answer<'l> {
+        self.look_for(permits).await.0
+    }
+
+    /// Does the same as [`peek_for`](Ask::peek_for), with the denial that can be [noted](Ask::note_denial): that of a
+    /// limiter in memory.
+    pub(super) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
         let answer = match self.limiter {
-            NamedLimiter::Single(handle) => handle.peek(permits),
-            NamedLimiter::Keyed(handle) => handle.peek(&self.key, permits),
+            NamedLimiter::Single(handle) => handle.peek_pass(permits),
+            NamedLimiter::Keyed(handle) => handle.peek_pass(&self.key, permits),
             NamedLimiter::Remote(handle) => {
                 let answer = handle.peek(&self.text(), permits).await;
-                return self.of_server(&answer);
+                return (self.of_server(&answer), None);
             }
         };
         match answer {
-            Ok(grant) => self.granted(&grant),
-            Err(denied) => self.denied(&denied),
+            Ok(pass) => (self.passed(&pass), None),
+            Err(denied) => (self.denied(&denied), Some(denied)),
         }
+    }
+
+    /// Counts a denial that a look has told, as if the permits had been asked for. Returns the answer, which is that of a
+    /// penalty if the denial was the last offence before one.
+    pub(super) fn note_denial(&self, denied: &Denied) -> Answer<'l> {
+        match self.limiter {
+            NamedLimiter::Single(handle) => handle.note_denial(self.permits, denied),
+            NamedLimiter::Keyed(handle) => handle.note_denial(&self.key, self.permits, denied),
+            NamedLimiter::Remote(_) => {}
+        }
+        self.denied(denied)
     }
 
     /// Returns the name of the limiter, and the key.
@@ -101,8 +118,12 @@ impl<'l> Ask<'l> {
         self.permits
     }
 
-    /// Takes the permits so that they can be given back; `None` for a limiter that is on a server.
+    /// Takes the permits so that they can be given back; `None` for a limiter that gives nothing back: one on a server,
+    /// or one with `shadow`.
     pub(super) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
+        if self.limiter.policy().shadow {
+            return None;
+        }
         Some(match self.limiter {
             NamedLimiter::Single(handle) => handle.try_acquire_revocable(self.permits),
             NamedLimiter::Keyed(handle) => {

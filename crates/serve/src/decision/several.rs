@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use sluicegate::Receipt;
+use sluicegate::{Denied, Receipt};
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
@@ -27,13 +27,18 @@ impl<'l> AllOrNone<'l> {
     /// Takes the permits of all, or of none.
     ///
     /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
-    /// limiter are looked at for their sum. If another caller is faster at one of them after that, the permits
-    /// of those before it are given back as far as their limiters can, and stay spent otherwise; limiters on a
-    /// server are asked last, and give nothing back. No limit is ever exceeded.
+    /// limiter are looked at for their sum. A denial by that look counts as one by the limiter: in its statistics,
+    /// and as an offence. If another caller is faster at one of them after that, the permits of those before it are
+    /// given back as far as their limiters can, and stay spent otherwise; limiters on a server and those with
+    /// `shadow` are asked last, and give nothing back. No limit is ever exceeded.
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
-        let answers = look(asks).await;
-        if answers.iter().any(|answer| !answer.is_granted()) {
-            return AllOrNone::denied(answers);
+        let looks = look(asks).await;
+        if looks.iter().any(|(answer, _)| !answer.is_granted()) {
+            let noted = asks.iter().zip(looks).map(|(ask, (answer, denied))| match denied {
+                Some(denied) => ask.note_denial(&denied),
+                None => answer,
+            });
+            return AllOrNone::denied(noted.collect());
         }
         let mut taken: Vec<Receipt<'_>> = Vec::with_capacity(asks.len());
         let mut answers: Vec<Option<Answer<'l>>> = vec![None; asks.len()];
@@ -95,13 +100,13 @@ fn give_back(taken: Vec<Receipt<'_>>) {
 }
 
 /// Looks at all, each with those before it that are for the same key of the same limiter.
-async fn look<'l>(asks: &[Ask<'l>]) -> Vec<Answer<'l>> {
+async fn look<'l>(asks: &[Ask<'l>]) -> Vec<(Answer<'l>, Option<Denied>)> {
     let mut sums = HashMap::with_capacity(asks.len());
-    let mut answers = Vec::with_capacity(asks.len());
+    let mut looks = Vec::with_capacity(asks.len());
     for ask in asks {
         let sum: &mut u64 = sums.entry(ask.limiter_and_key()).or_default();
         *sum = sum.saturating_add(ask.permits());
-        answers.push(ask.peek_for(*sum).await);
+        looks.push(ask.look_for(*sum).await);
     }
-    answers
+    looks
 }

@@ -110,3 +110,32 @@ async fn an_empty_batch_is_answered_and_one_too_large_is_not() {
     assert_eq!((status, &detail[..]), (413, "`checks` has 4 elements: must be at most 3"));
     service.end().await;
 }
+
+#[tokio::test]
+async fn denials_of_all_or_none_are_in_the_metrics() {
+    let service = Running::of(POLICY).await;
+    let checks = json!([{ "limiter": "user", "key": "ada" }, { "limiter": "all", "cost": 6 }]);
+    let batch = json!({ "all_or_none": true, "checks": checks });
+    assert_eq!(service.post("/v1/check/batch", &batch).await.1["which"], 1);
+    let page = service.get("/metrics").await.text().await.unwrap();
+    for (limiter, permits) in [("all", 6), ("user", 0)] {
+        let line = format!("sluicegate_denied_permits_total{{limiter=\"{limiter}\"}} {permits}\n");
+        assert!(page.contains(&line), "{line}: {page}");
+    }
+    service.end().await;
+}
+
+#[tokio::test]
+async fn looks_and_all_or_none_tell_what_a_limiter_that_only_counts_would_deny() {
+    let service = Running::of(POLICY).await;
+    let ada = json!({ "limiter": "counted", "key": "ada" });
+    let all = json!({ "all_or_none": true, "checks": [ada, { "limiter": "all" }] });
+    for would_deny in [None, Some(&json!(true))] {
+        let (_, peek) = service.post("/v1/peek", &ada).await;
+        assert_eq!((&peek["decision"], peek.get("would_deny")), (&json!("granted"), would_deny));
+        let (_, batch) = service.post("/v1/check/batch", &all).await;
+        assert_eq!(batch["decision"], "granted");
+        assert_eq!(batch["answers"][0].get("would_deny"), would_deny);
+    }
+    service.end().await;
+}

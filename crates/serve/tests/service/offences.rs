@@ -84,6 +84,35 @@ async fn refusals_are_noted_by_the_service_itself() {
     service.end().await;
 }
 
+/// Several limiters are looked at before any of them is asked: what they refuse then is an offence all the same.
+#[tokio::test]
+async fn refusals_of_requests_that_several_limiters_judge_are_noted_too() {
+    let service = Running::of(POLICY).await;
+    let dear = json!({ "limiter": "log-ins", "key": "a", "cost": 60 });
+    assert_eq!(service.check(dear.clone()).await["decision"], "granted");
+    let other = json!({ "limiter": "plain", "key": "a", "cost": 0 });
+    let batch = json!({ "all_or_none": true, "checks": [other, dear] });
+    for reason in ["rate_limited", "rate_limited", "penalized", "penalized"] {
+        let (_, answer) = service.post("/v1/check/batch", &batch).await;
+        assert_eq!(
+            (&answer["which"], &answer["answers"][1]["reason"]),
+            (&json!(1), &json!(reason))
+        );
+    }
+    // A penalty is no refusal of the limit, and what is only looked at is no offence.
+    let (_, report) =
+        service.post("/v1/offence", &json!({ "limiter": "log-ins", "key": "b" })).await;
+    assert_eq!(report["remaining"], 2);
+    for _ in 0..3 {
+        let dear = json!({ "limiter": "log-ins", "key": "b", "cost": 101 });
+        assert_eq!(service.post("/v1/peek", &dear).await.1["reason"], "too_large");
+    }
+    let (_, report) =
+        service.post("/v1/offence", &json!({ "limiter": "log-ins", "key": "b" })).await;
+    assert_eq!(report["remaining"], 1);
+    service.end().await;
+}
+
 #[tokio::test]
 async fn a_report_that_is_wrong_says_so_and_counts_nothing() {
     let service = Running::of(POLICY).await;
