@@ -87,9 +87,12 @@ async fn send(
     JsonBody(send): JsonBody<Send>,
 ) -> Result<StatusCode, Refused> {
     let send = CheckedSend::new(&send)?;
-    shared.work.try_acquire(send.count).map_err(Refused::busy)?;
-    with(&shared, &name, |session| Ok(session.send(&send)?))?;
-    Ok(StatusCode::ACCEPTED)
+    with(&shared, &name, |session| {
+        // Only what is done counts: a client without a session takes nothing from those that have one.
+        shared.work.try_acquire(send.count).map_err(Refused::busy)?;
+        session.send(&send).inspect_err(|_| shared.work.credit(send.count))?;
+        Ok(StatusCode::ACCEPTED)
+    })
 }
 
 async fn set_streams(

@@ -43,6 +43,26 @@ async fn a_client_that_asks_too_often_is_refused_by_our_own_layer() {
     assert!(problem["type"].as_str().unwrap().ends_with("#quota-exceeded"), "{problem}");
 }
 
+/// The playground makes 20,000 requests at once at most; 100 times 1,000 of them would be more in a second than it can.
+#[tokio::test]
+async fn requests_that_are_not_made_take_no_work_from_others() {
+    let running = unlimited().await;
+    let many = json!({ "key": "new", "count": 1_000 });
+    for _ in 0..100 {
+        let unknown = "/playground/sessions/nobody/send";
+        assert_eq!(running.answer(Method::POST, unknown, &many).await.0, 404);
+    }
+    let session = running.session(json!([{ "algorithm": "gcra" }])).await;
+    for key in 0..16 {
+        running.send(&session, &json!({ "key": key.to_string(), "count": 1 })).await;
+    }
+    // There is no room for one more key.
+    for _ in 0..100 {
+        let path = format!("{session}/send");
+        assert_eq!(running.answer(Method::POST, &path, &many).await.0, 422);
+    }
+}
+
 #[tokio::test]
 async fn bodies_that_are_none_are_refused_and_say_why() {
     let running = unlimited().await;
