@@ -75,14 +75,15 @@ export class Session extends EventTarget {
     try {
       const made = await answer(await post('POST', `${BASE}/sessions`, setup));
       this.#id = made.session;
-      if (streams.length) await this.streams(streams);
     } catch (error) {
       if (error instanceof Refused && error.status === 422) throw error;
       this.#retry();
       return;
     }
+    // First, so that the page lives on if the server refuses the streams of a link.
     this.#listen();
     if (again) this.#tell('renewed');
+    if (streams.length) await this.streams(streams);
   }
 
   #listen() {

@@ -74,3 +74,19 @@ async fn a_link_with_wrong_values_shows_them_and_what_is_allowed() {
     assert_eq!(browser.value("document.querySelector('.error:not([hidden])')").await, Value::Null);
     visit.end().await;
 }
+
+#[tokio::test]
+async fn a_link_with_a_wrong_stream_says_so_and_the_page_lives_on() {
+    let visit = Visit::to(BUCKET).await;
+    let browser = &visit.browser;
+    visit.open(&format!("{BUCKET}&stream=a,1,5000,even")).await;
+    browser.until("document.getElementById('notice').textContent.includes('per_second is 5000')").await;
+    visit.live().await;
+    browser.click("#send-burst").await;
+    assert_eq!(visit.decided(0, 10).await, [5, 5, 0]);
+    browser.until("document.querySelectorAll('#streams li').length == 0").await;
+    for message in browser.console().await {
+        assert!(message.to_string().contains("422"), "{message}");
+    }
+    visit.end().await;
+}
