@@ -80,7 +80,9 @@ async fn a_link_with_a_wrong_stream_says_so_and_the_page_lives_on() {
     let visit = Visit::to(BUCKET).await;
     let browser = &visit.browser;
     visit.open(&format!("{BUCKET}&stream=a,1,5000,even")).await;
-    browser.until("document.getElementById('notice').textContent.includes('per_second is 5000')").await;
+    browser
+        .until("document.getElementById('notice').textContent.includes('per_second is 5000')")
+        .await;
     visit.live().await;
     browser.click("#send-burst").await;
     assert_eq!(visit.decided(0, 10).await, [5, 5, 0]);
