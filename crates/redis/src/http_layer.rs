@@ -20,6 +20,12 @@ fn client(key: ClientKey) -> String {
     }
 }
 
+/// Returns the key for one that is too long: its SHA-1. Clients choose such keys, and as failures they would pass a
+/// layer that lets requests pass while the server is away.
+fn digest(key: &str) -> String {
+    format!("#{}", sha1_smol::Sha1::from(key).digest())
+}
+
 fn answer(answer: Result<Grant, TryAcquireError>) -> Result<Grant, RemoteError<TryAcquireError>> {
     answer.map_err(|error| match error {
         TryAcquireError::Denied(denied) => RemoteError::Denied(denied),
@@ -38,7 +44,13 @@ macro_rules! remote {
                 key: &str,
                 permits: u64,
             ) -> Result<Grant, RemoteError<TryAcquireError>> {
-                answer($Limiter::try_acquire(self, key, permits).await)
+                let decision = match $Limiter::try_acquire(self, key, permits).await {
+                    Err(TryAcquireError::Key(_)) => {
+                        $Limiter::try_acquire(self, &digest(key), permits).await
+                    }
+                    decision => decision,
+                };
+                answer(decision)
             }
         }
 
@@ -70,3 +82,27 @@ macro_rules! remote {
 
 remote!(RedisLimiter, RunScript);
 remote!(LeasedLimiter, RunScript + 'static);
+
+#[cfg(test)]
+mod tests {
+    use sluicegate::quota;
+
+    use super::*;
+    use crate::tests::server::Server;
+    use crate::{Async, KeySpace, RedisLimit};
+
+    /// A failure would let requests pass, if the layer does so while the server is away.
+    #[tokio::test]
+    async fn a_client_with_a_key_that_is_too_long_is_limited() {
+        let server = Server::start();
+        let manager = server.client().get_connection_manager().await.unwrap();
+        let limit = RedisLimit::token_bucket(quota!(2 / day)).unwrap();
+        let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager));
+        let ask = async |key: &str| RemoteLimiter::<str>::try_acquire(&limiter, key, 1).await;
+        let [long, other] = ["k", "l"].map(|sign| sign.repeat(10_000));
+        assert_eq!(ask(&long).await.unwrap().remaining(), 1);
+        assert_eq!(ask(&long).await.unwrap().remaining(), 0);
+        assert!(matches!(ask(&long).await, Err(RemoteError::Denied(_))));
+        assert_eq!(ask(&other).await.unwrap().remaining(), 1);
+    }
+}

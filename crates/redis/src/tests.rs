@@ -39,7 +39,7 @@ mod oracle;
 mod proxy;
 mod random;
 mod scripts;
-mod server;
+pub(crate) mod server;
 mod states;
 mod verbs;
 
