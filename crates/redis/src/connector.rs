@@ -354,8 +354,11 @@ fn config(error: ConfigError) -> ConnectError {
 }
 
 /// Returns the names of a limiter's keys: the prefix and its name, or the SHA-1 of a name that is too long.
+///
+/// No name has a colon, so another prefix and another name are not the same together.
 fn key_space(store: &RedisStore, policy: &LimiterPolicy) -> Result<KeySpace, ConnectError> {
-    let plain = KeySpace::new(&format!("{}:{}", store.prefix, policy.name));
+    let name = policy.name.replace('%', "%25").replace(':', "%3a");
+    let plain = KeySpace::new(&format!("{}:{name}", store.prefix));
     let digest = || sha1_smol::Sha1::from(&policy.name).digest();
     plain
         .or_else(|_| KeySpace::new(&format!("{}:#{}", store.prefix, digest())))

@@ -1,5 +1,6 @@
 //! Limiters on a server behind the layer for web servers: `Remote` of the crate `sluicegate-http`.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use sluicegate::Grant;
@@ -26,6 +27,12 @@ fn digest(key: &str) -> String {
     format!("#{}", sha1_smol::Sha1::from(key).digest())
 }
 
+/// Returns the name of a key on the server. One that looks like a digest has a digest of its own, or a client could choose
+/// that of another's key.
+fn named(key: &str) -> Cow<'_, str> {
+    if key.starts_with('#') { Cow::Owned(digest(key)) } else { Cow::Borrowed(key) }
+}
+
 fn answer(answer: Result<Grant, TryAcquireError>) -> Result<Grant, RemoteError<TryAcquireError>> {
     answer.map_err(|error| match error {
         TryAcquireError::Denied(denied) => RemoteError::Denied(denied),
@@ -44,7 +51,7 @@ macro_rules! remote {
                 key: &str,
                 permits: u64,
             ) -> Result<Grant, RemoteError<TryAcquireError>> {
-                let decision = match $Limiter::try_acquire(self, key, permits).await {
+                let decision = match $Limiter::try_acquire(self, &named(key), permits).await {
                     Err(TryAcquireError::Key(_)) => {
                         $Limiter::try_acquire(self, &digest(key), permits).await
                     }
@@ -104,5 +111,7 @@ mod tests {
         assert_eq!(ask(&long).await.unwrap().remaining(), 0);
         assert!(matches!(ask(&long).await, Err(RemoteError::Denied(_))));
         assert_eq!(ask(&other).await.unwrap().remaining(), 1);
+        // Another client cannot name the digest, and so take that one's permits.
+        assert_eq!(ask(&digest(&other)).await.unwrap().remaining(), 1);
     }
 }

@@ -28,7 +28,7 @@ use crate::fields::PolicyState;
 /// offences. A policy that is changed live is in force at once, also for requests that wait.
 ///
 /// * `cost = "bytes"` of the response cannot be known before there is one. Requests are refused with the status 500
-///   ([`RefusalReason::UnknownCost`]), unless the limit has a cost of its own.
+///   ([`RefusalReason::UnknownCost`]), unless the limit has a cost of its own. With `shadow` they pass, and take nothing.
 /// * Columns and users of a log are absent. A client is known to filters if `key` is `"client"` alone.
 /// * An answer is an offence by its status, and by the method, the path and the headers of its request. If the service
 ///   fails, or the client goes away before it answers, there is none.
@@ -97,6 +97,7 @@ fn cost_of(
 ) -> Result<u64, RefusalReason> {
     match &policy.cost {
         Cost::Permits(permits) => Ok(*permits),
+        Cost::Bytes if policy.shadow => Ok(0),
         Cost::Bytes => Err(RefusalReason::UnknownCost),
         cost => Ok(cost.of(&PolicyRequest::of(request, client(policy, key))).permits),
     }

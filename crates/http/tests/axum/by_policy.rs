@@ -88,6 +88,12 @@ async fn a_cost_that_only_the_response_tells_is_refused_unless_the_limit_has_its
     assert_eq!(problem.detail.as_deref(), Some(detail));
     let own = log_ins([per_user(handle()).cost(|_| 5)]).await;
     assert_eq!(gets(own, "ada", &["/ok", "/ok"]).await, [200, 429]);
+
+    // In a shadow nothing is refused, whatever the reason.
+    let text = window(9, "key = \"client\"\ncost = \"bytes\"\nshadow = true");
+    let text = format!("[limiters.calls]\n{text}");
+    registry.reload(Policies::from_toml("limits.toml", &text).unwrap()).unwrap();
+    assert_eq!(gets(server, "ada", &["/ok"; 12]).await, [200; 12]);
 }
 
 const BY_STATUS: &str =

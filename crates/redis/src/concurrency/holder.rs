@@ -5,16 +5,17 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Returns a name that no other holder has: 128 random bits of this process, and a number.
+/// Returns a name that no other holder has: 128 random bits, the process, and a number. A process that has been
+/// forked has the same bits and numbers as the other.
 pub(super) fn new() -> String {
-    static PROCESS: OnceLock<String> = OnceLock::new();
+    static RANDOM: OnceLock<String> = OnceLock::new();
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let process = PROCESS.get_or_init(|| {
+    let random = RANDOM.get_or_init(|| {
         // Each has random keys of its own, for which the standard library asks the system.
         let [high, low] = [(); 2].map(|()| RandomState::new().hash_one(std::process::id()));
         format!("{high:016x}{low:016x}")
     });
-    format!("{process}-{:x}", NUMBER.fetch_add(1, Ordering::Relaxed))
+    format!("{random}-{:x}-{:x}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 #[cfg(test)]

@@ -31,3 +31,29 @@ async fn no_key_of_a_client_is_too_long_for_the_server() {
         api.try_pass(&key).await.unwrap_or_else(|error| panic!("{} bytes: {error}", key.len()));
     }
 }
+
+#[tokio::test]
+async fn limiters_whose_prefix_and_name_have_the_same_text_together_have_keys_of_their_own() {
+    let server = Server::start();
+    let registry = |prefix: &str, name: &str| {
+        let text = format!(
+            r#"
+            [limiters."{name}"]
+            policy = "fixed_window"
+            limit = 1
+            window = "1 day"
+            store = {{ redis = "{}", prefix = "{prefix}" }}
+            "#,
+            server.url()
+        );
+        let policies = Policies::from_toml("limits.toml", &text).unwrap();
+        let connector = RedisConnector::new(Handle::current());
+        Registry::connected(policies, Arc::new(connector)).unwrap()
+    };
+    for (prefix, name) in [("app", "a:b"), ("app:a", "b"), ("app", "a%3ab")] {
+        let limiter = registry(prefix, name).remote(name).unwrap();
+        let pass = limiter.try_pass("").await;
+        assert!(pass.is_ok(), "{prefix} {name}: {pass:?}");
+        assert!(limiter.try_pass("").await.is_err(), "{prefix} {name}");
+    }
+}
