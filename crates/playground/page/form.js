@@ -136,13 +136,9 @@ export class SideForm {
   #typed(id, input, { minimum, maximum }) {
     const text = input.value.trim();
     if (id === 'wait') {
-      if (input.validity.badInput) {
-        this.#mark(this.#fields.get(id), `Enter a number from ${number(minimum, 6)} to ${number(maximum, 6)}, or nothing.`);
-        return;
-      }
       const { wait, ...rest } = this.#side;
       this.#side = rest;
-      this.#edit(text === '' ? {} : { wait: Number(text) });
+      this.#edit(text === '' && !input.validity.badInput ? {} : { wait: Number(text) });
       return;
     }
     const value = Number(text);

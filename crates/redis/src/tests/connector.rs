@@ -41,7 +41,7 @@ async fn limiters_whose_prefix_and_name_have_the_same_text_together_have_keys_of
             [limiters."{name}"]
             policy = "fixed_window"
             limit = 1
-            window = "1 day"
+            interval = "1 day"
             store = {{ redis = "{}", prefix = "{prefix}" }}
             "#,
             server.url()
