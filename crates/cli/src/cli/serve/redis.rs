@@ -76,6 +76,7 @@ pub(super) struct Servers(sluicegate_redis::RedisConnector);
 
 #[cfg(feature = "redis")]
 impl Servers {
+    #[expect(clippy::unnecessary_wraps, reason = "the other one fails for lack of a client")]
     fn new(store: Option<RedisStore>, _: &Policies, runtime: &Handle) -> Result<Servers, Failure> {
         let connector = sluicegate_redis::RedisConnector::new(runtime.clone());
         Ok(Servers(match store {
