@@ -17,7 +17,7 @@
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
 //! | `factory` | limiters that a default creates |
-//! | `event` | events and errors |
+//! | `event`, `observers` | events and errors, and the functions that are told of events |
 //! | `algorithm` | the classic algorithms, each with numbers to start with |
 
 pub(crate) mod algorithm;
@@ -35,6 +35,7 @@ pub(crate) mod keyed_handle;
 mod keys;
 mod limiter_of_kind;
 mod names;
+mod observers;
 pub(crate) mod offence;
 mod offenders;
 mod past;
@@ -51,15 +52,16 @@ pub(crate) mod watch;
 use std::any::{Any, type_name};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sluicegate::{DefaultClock, TokenBucket, UnixClock};
 
 use self::clocks::{Clocks, SharedClock};
-use self::event::{Event, RegistryError, ReloadError};
+use self::event::{RegistryError, ReloadError};
 use self::handle::LimiterHandle;
 use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names};
+use self::observers::Observers;
 use self::remote::{Connector, RemoteHandle};
 use crate::{LimiterPolicy, Policies};
 
@@ -147,10 +149,8 @@ struct Shared<C: SharedClock, U: SharedClock> {
     names: Names<C, U>,
     /// Held while terms change, so that changes come one after the other.
     reload: Mutex<()>,
-    observers: Mutex<Vec<Observer>>,
+    observers: Observers,
 }
-
-type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
 
 impl Registry {
     /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
@@ -228,7 +228,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             connector,
             names: Names::default(),
             reload: Mutex::default(),
-            observers: Mutex::default(),
+            observers: Observers::default(),
         };
         let registry = Registry { shared: Arc::new(shared) };
         registry.apply(policies)?;
@@ -350,43 +350,6 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     #[must_use]
     pub fn policy(&self, name: &str) -> Option<Arc<LimiterPolicy>> {
         self.form(name).ok().map(|(_, form)| form.policy())
-    }
-
-    /// Calls `observer` with each event from now on, in the thread that makes the change, when the
-    /// change is in force. It may use the registry. For a channel, send a clone of the event.
-    ///
-    /// Events of two concurrent changes may come in either order.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate_policy::{Policies, Registry};
-    /// use std::sync::mpsc;
-    ///
-    /// let policies = |limit: u64| {
-    ///     let text = format!("limiters: {{ a: {{ policy: gcra, key: all, interval: {limit} s, tolerance: 9 s }} }}");
-    ///     Policies::from_yaml("p.yaml", &text)
-    /// };
-    /// let registry = Registry::new(policies(1)?)?;
-    /// let (sender, events) = mpsc::channel();
-    /// registry.on_event(move |event| drop(sender.send(event.to_string())));
-    /// registry.reload(policies(3)?)?;
-    /// let event = "limiter \"a\" changed: gcra: every 3s, up to 9s early, before: gcra: every 1s, up to 9s early";
-    /// assert_eq!(events.recv()?, event);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn on_event(&self, observer: impl Fn(&Event) + Send + Sync + 'static) {
-        let mut observers = self.shared.observers.lock().unwrap_or_else(PoisonError::into_inner);
-        observers.push(Arc::new(observer));
-    }
-
-    fn tell(&self, event: &Event) {
-        // Not under the lock: an observer may use the registry.
-        let observers =
-            self.shared.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for observer in observers {
-            observer(event);
-        }
     }
 
     fn form(&self, name: &str) -> Result<(Arc<str>, Form<C, U>), RegistryError> {
