@@ -113,8 +113,8 @@ fn one_of<T: Clone>(all: &[T], number: u8) -> T {
     all[usize::from(number) % all.len()].clone()
 }
 
-/// What is sent: by numbers for the method, the peer, the proxies, the protocol, the answer, and the time that passes
-/// before.
+/// A request, by numbers for its method, its peer, its proxies, its protocol, its answer, and the time that passes before
+/// it is sent.
 type Step = [u8; 6];
 
 fn request_of([method, peer, forwarded, protocol, ..]: Step, number: usize) -> Request<Body> {

@@ -24,7 +24,8 @@ const GIVE_BACKS_AT_ONCE: usize = 64;
 impl<R: RunScript + 'static> LeasedLimiter<R> {
     /// Takes all of `permits` for the key, or none. A request for 0 permits is always granted.
     ///
-    /// Waits for the server only if the key's lease has too few permits. Does not allocate, and takes no lock, if it has enough.
+    /// Waits for the server only if the key's lease has too few permits. Does not allocate, and takes no lock, if it has enough,
+    /// but for the call that asks for the next lease ahead.
     ///
     /// # Errors
     ///

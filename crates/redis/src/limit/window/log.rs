@@ -17,7 +17,8 @@ const MAX_LIMIT: u64 = 1 << 20;
 /// A log of grants.
 ///
 /// State: the permits that count, the time until none does, and the wait of a denial. Its script counts
-/// all permits since the log was empty: below 2^53 for 285 years of a million a second.
+/// all permits since the log was empty: below 2^53 for 285 years of a million a second. Settlements of 2^47 permits more than
+/// were estimated would pass that after 64 of them, if the log is never empty in between.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::limit) struct SlidingLog {
     window: Window,

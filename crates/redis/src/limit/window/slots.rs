@@ -17,8 +17,8 @@ const MAX_SLOTS: u32 = 1_000;
 /// A window of slots, of which as many count as the window can touch.
 ///
 /// State: the permits that count, the time until none does, the wait of a denial, and the present slot. All numbers of its
-/// script are below 2^53: times at most 200 years ahead of the clock, for one slot of 100 years, and counts of at most
-/// 2^32.
+/// script are below 2^53 until the year 2055: times at most 200 years ahead of the clock, for one slot of 100 years, and
+/// counts of at most 2^32.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::limit) struct SlidingWindow {
     window: Window,
