@@ -60,7 +60,7 @@ use self::clocks::{Clocks, SharedClock};
 use self::event::{RegistryError, ReloadError};
 use self::handle::LimiterHandle;
 use self::keyed_handle::KeyedHandle;
-use self::names::{Form, Names};
+use self::names::{Form, Names, UnkeyedSlot, WithName};
 use self::observers::Observers;
 use self::remote::{Connector, RemoteHandle};
 use crate::{LimiterPolicy, Policies};
@@ -245,11 +245,8 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// * [`RegistryError::HasKeys`] if it is divided by keys.
     /// * [`RegistryError::IsRemote`] if its keys are on a server.
     pub fn limiter(&self, name: &str) -> Result<LimiterHandle<C, U>, RegistryError> {
-        match self.form(name)? {
-            (name, Form::One(slot)) => Ok(LimiterHandle::new(&name, &slot)),
-            (name, Form::Keys(_)) => Err(RegistryError::HasKeys { name: name.to_string() }),
-            (name, Form::Remote(_)) => Err(RegistryError::IsRemote { name: name.to_string() }),
-        }
+        let (name, slot) = self.unkeyed(name)?;
+        Ok(LimiterHandle::new(&name, &slot))
     }
 
     /// Returns a handle of the limiter `name`, which has a limiter for each key.
@@ -317,15 +314,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn typed<L: Any + Send + Sync>(&self, name: &str) -> Result<Arc<L>, RegistryError> {
-        let (name, slot) = match self.form(name)? {
-            (name, Form::One(slot)) => (name, slot),
-            (name, Form::Keys(_)) => {
-                return Err(RegistryError::HasKeys { name: name.to_string() });
-            }
-            (name, Form::Remote(_)) => {
-                return Err(RegistryError::IsRemote { name: name.to_string() });
-            }
-        };
+        let (name, slot) = self.unkeyed(name)?;
         slot.place.in_force().limiter.to_any().downcast().map_err(|_| RegistryError::OtherType {
             name: name.to_string(),
             wanted: type_name::<L>(),
@@ -352,7 +341,16 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         self.form(name).ok().map(|(_, form)| form.policy())
     }
 
-    fn form(&self, name: &str) -> Result<(Arc<str>, Form<C, U>), RegistryError> {
+    /// Returns the slot of a limiter without keys.
+    fn unkeyed(&self, name: &str) -> Result<WithName<Arc<UnkeyedSlot<C, U>>>, RegistryError> {
+        match self.form(name)? {
+            (name, Form::One(slot)) => Ok((name, slot)),
+            (name, Form::Keys(_)) => Err(RegistryError::HasKeys { name: name.to_string() }),
+            (name, Form::Remote(_)) => Err(RegistryError::IsRemote { name: name.to_string() }),
+        }
+    }
+
+    fn form(&self, name: &str) -> Result<WithName<Form<C, U>>, RegistryError> {
         self.shared.names.form(name).ok_or_else(|| RegistryError::Unknown {
             name: name.to_owned(),
             nearest: self.shared.names.nearest(name),

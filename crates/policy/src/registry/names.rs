@@ -14,9 +14,15 @@ use super::remote::{RemoteLimits, RemoteSlot};
 use super::slot::Slot;
 use crate::{KeyField, LimiterPolicy, Unbuildable};
 
+/// A name, and what has it.
+pub(super) type WithName<T> = (Arc<str>, T);
+
+/// The slot of a limiter without keys.
+pub(super) type UnkeyedSlot<C, U> = Slot<LimiterOfKind<C, U>>;
+
 /// One limiter, or one for each key.
 pub(super) enum Form<C: SharedClock, U: SharedClock> {
-    One(Arc<Slot<LimiterOfKind<C, U>>>),
+    One(Arc<UnkeyedSlot<C, U>>),
     Keys(Arc<Slot<Keys<C, U>>>),
     Remote(Arc<RemoteSlot>),
 }
@@ -58,7 +64,7 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
     }
 
     /// Returns the limiter of this name, unless it was removed.
-    pub(super) fn form(&self, name: &str) -> Option<(Arc<str>, Form<C, U>)> {
+    pub(super) fn form(&self, name: &str) -> Option<WithName<Form<C, U>>> {
         let limiters = self.read();
         let (name, limiter) = limiters.get_key_value(name).filter(|(_, own)| !own.is_removed)?;
         Some((Arc::clone(name), limiter.form.clone()))
