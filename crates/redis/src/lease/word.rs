@@ -15,6 +15,9 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 ///
 /// Orderings: the count itself needs none, since all that change it change this word. What they pair for is that a
 /// caller that spends a permit happens after the server's answer that brought it.
+///
+/// MODEL: none. Threads spend beside a holder of the lock in the tests below; interleavings of keys and requests are the
+/// simulation's (`tests::leases::simulation`), which runs one call at a time.
 #[derive(Debug, Default)]
 pub(super) struct LeaseWord(AtomicU64);
 
