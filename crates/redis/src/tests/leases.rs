@@ -3,13 +3,14 @@
 //! | module | checks |
 //! |---|---|
 //! | `faults` | a server that ends, hangs or loses its data |
+//! | `gone` | callers that go away while a request for them is on its way |
 //! | `keys` | which keys get a lease, and when it is given back |
-
 //! | `simulation` | many nodes by the real scripts, with faults, in a simulated time |
 //! | `threads` | callers on threads |
 //! | `verbs` | answers, and how often the server is asked for them |
 
 mod faults;
+mod gone;
 mod keys;
 mod simulation;
 mod threads;
