@@ -1,7 +1,5 @@
 //! Several limits that decide together.
 
-use std::borrow::Cow;
-
 use sluicegate::{ConfigError, Denied, Grant};
 
 use crate::decision::Verb;
@@ -158,19 +156,18 @@ impl RequestToAll<'_> {
         self.claims.iter().map(Request::name).collect()
     }
 
-    pub(crate) fn arguments(&self) -> Vec<Cow<'_, str>> {
+    pub(crate) fn arguments(&self) -> Vec<&[u8]> {
         let verb = match self.verb {
             Verb::Take => "take",
             Verb::UpTo => "up_to",
             Verb::Peek => "peek",
         };
         let time = self.claims.first().map_or("", Request::time);
-        let mut arguments =
-            vec![Cow::from(verb), self.claims.len().to_string().into(), time.into()];
+        // Each limit has permits of its own.
+        let mut arguments = vec![verb.as_bytes(), b"", time.as_bytes()];
         for claim in &self.claims {
-            let count = claim.own_arguments().count().to_string();
-            arguments.extend([claim.script().name().into(), claim.permits().into(), count.into()]);
-            arguments.extend(claim.own_arguments().map(Cow::from));
+            let (script, permits) = (claim.script().name(), claim.permits());
+            arguments.extend([script.as_bytes(), permits.as_bytes(), claim.numbers()]);
         }
         arguments
     }
@@ -291,7 +288,6 @@ impl<R: RunScript> RedisAll<R> {
 
     async fn send(&self, request: &RequestToAll<'_>) -> Result<Vec<i64>, StoreError> {
         let arguments = request.arguments();
-        let arguments: Vec<_> = arguments.iter().map(|argument| &**argument).collect();
         self.runner.run(Run { script: &ALL, keys: &request.keys(), arguments: &arguments }).await
     }
 }
@@ -329,7 +325,6 @@ impl<R: RunScriptBlocking> RedisAll<R> {
 
     fn send_blocking(&self, request: &RequestToAll<'_>) -> Result<Vec<i64>, StoreError> {
         let arguments = request.arguments();
-        let arguments: Vec<_> = arguments.iter().map(|argument| &**argument).collect();
         let run = Run { script: &ALL, keys: &request.keys(), arguments: &arguments };
         self.runner.run_blocking(run)
     }

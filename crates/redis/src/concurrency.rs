@@ -13,6 +13,7 @@ pub use self::held::Held;
 use self::call::Call;
 use crate::error::{LimitError, StoreError, TryAcquireError};
 use crate::key_space::KeySpace;
+use crate::limit::packed;
 use crate::run_script::{Run, RunScript, RunScriptBlocking};
 use crate::script::{CONCURRENCY, RESET};
 
@@ -116,10 +117,10 @@ impl<R> RedisConcurrency<R> {
         holder: &str,
         time: &str,
     ) -> Call {
-        let (limit, hold) = (self.limit.to_string(), self.hold_micros.to_string());
-        let permits_text = permits.to_string();
-        let arguments =
-            [verb.to_owned(), permits_text, time.to_owned(), limit, hold, holder.to_owned()];
+        let texts = [verb, &permits.to_string(), time].map(|text| text.as_bytes().to_vec());
+        let [verb, permits_text, time] = texts;
+        let terms = packed(&[self.limit, self.hold_micros]);
+        let arguments = [verb, permits_text, time, terms, holder.as_bytes().to_vec()];
         Call { name, arguments, permits, sent: Instant::now() }
     }
 

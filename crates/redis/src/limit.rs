@@ -54,7 +54,8 @@ pub struct RedisLimit {
     script: &'static Script,
     /// The name of the limit's kind in keys, with what the meaning of the state depends on.
     kind: String,
-    arguments: Vec<String>,
+    /// The numbers of the script's terms, packed.
+    numbers: Vec<u8>,
     terms: Arc<dyn Terms>,
 }
 
@@ -158,8 +159,9 @@ impl RedisLimit {
     ///
     /// # Errors
     ///
-    /// [`LimitError::Fraction`] if the period is not whole microseconds, and [`LimitError::Slots`] if `slots` is
-    /// not from 1 to 1,000.
+    /// * [`LimitError::Fraction`] if the period is not whole microseconds, and [`LimitError::Slots`] if `slots` is
+    ///   not from 1 to 1,000.
+    /// * [`LimitError::TooLong`] if the window and a slot are more than 2^52 microseconds, 142 years, together.
     pub fn sliding_window(limit: Rate, slots: u32) -> Result<RedisLimit, LimitError> {
         Ok(SlidingWindow::new(limit, slots)?.into())
     }
@@ -196,8 +198,9 @@ impl RedisLimit {
         &self.kind
     }
 
-    pub(crate) fn arguments(&self) -> &[String] {
-        &self.arguments
+    /// Returns the numbers of the script's terms, in MessagePack.
+    pub(crate) fn numbers(&self) -> &[u8] {
+        &self.numbers
     }
 
     pub(crate) fn terms(&self) -> &dyn Terms {
@@ -224,6 +227,16 @@ fn micros(what: &'static str, value: Duration) -> Result<u64, LimitError> {
 fn base_for(divisor: u64) -> Option<u64> {
     let spare = MOST.checked_div(divisor)?.checked_ilog2()?;
     (spare > 0).then(|| 1 << spare)
+}
+
+/// Returns `numbers` in MessagePack, as scripts take them.
+pub(crate) fn packed(numbers: &[u64]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    for &number in numbers {
+        // Writing to a vector does not fail.
+        let _ = rmp::encode::write_uint(&mut packed, number);
+    }
+    packed
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

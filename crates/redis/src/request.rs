@@ -155,14 +155,15 @@ impl<'a> Request<'a> {
         &self.time
     }
 
-    /// Returns the arguments that only this limit has.
-    pub(crate) fn own_arguments(&self) -> impl Iterator<Item = &str> {
-        self.limit.arguments().iter().chain(&self.more).map(String::as_str)
+    /// Returns the numbers of the limit, packed.
+    pub(crate) fn numbers(&self) -> &[u8] {
+        self.limit.numbers()
     }
 
-    pub(crate) fn arguments(&self) -> Vec<&str> {
-        let of_all = [self.verb, &self.permits_text, &self.time];
-        of_all.into_iter().chain(self.own_arguments()).collect()
+    pub(crate) fn arguments(&self) -> Vec<&[u8]> {
+        let of_all = [self.verb, &self.permits_text, &self.time].map(str::as_bytes);
+        let of_verb = self.more.iter().map(String::as_bytes);
+        of_all.into_iter().chain([self.numbers()]).chain(of_verb).collect()
     }
 
     /// Reads the answer.

@@ -28,8 +28,8 @@ pub struct Run<'a> {
     pub script: &'static Script,
     /// The keys that it reads and writes: all of one hash tag.
     pub keys: &'a [&'a str],
-    /// The other arguments.
-    pub arguments: &'a [&'a str],
+    /// The other arguments, some of which are no text.
+    pub arguments: &'a [&'a [u8]],
 }
 
 /// Runs scripts on a server, for callers in tasks.

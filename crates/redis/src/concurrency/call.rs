@@ -10,7 +10,7 @@ use crate::script::CONCURRENCY;
 /// A call of the script.
 pub(crate) struct Call {
     pub(super) name: String,
-    pub(super) arguments: [String; 6],
+    pub(super) arguments: [Vec<u8>; 5],
     pub(super) permits: u64,
     pub(super) sent: Instant,
 }
@@ -43,8 +43,8 @@ impl Call {
         &self.name
     }
 
-    pub(crate) fn arguments(&self) -> [&str; 6] {
-        self.arguments.each_ref().map(String::as_str)
+    pub(crate) fn arguments(&self) -> [&[u8]; 5] {
+        self.arguments.each_ref().map(Vec::as_slice)
     }
 
     /// Reads the number of permits in flight.

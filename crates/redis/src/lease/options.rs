@@ -298,7 +298,7 @@ mod tests {
         for limit in crate::tests::limits() {
             let part = limit.beside_leases(&options).unwrap();
             assert_eq!((part.limit(), part.kind()), (5, limit.kind()), "{limit:?}");
-            assert_eq!(limit.with_limit(10).unwrap().arguments(), limit.arguments(), "{limit:?}");
+            assert_eq!(limit.with_limit(10).unwrap().numbers(), limit.numbers(), "{limit:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate::{Gcra, ManualClock, Standing};
 
 use super::reply::Reply;
-use super::{MOST, RedisLimit, Terms, gcd};
+use super::{MOST, RedisLimit, Terms, gcd, packed};
 use crate::error::LimitError;
 use crate::script;
 
@@ -114,7 +114,7 @@ impl From<Cells> for RedisLimit {
         RedisLimit {
             script: &script::GCRA,
             kind: format!("gcra{}", cells.unit_nanos),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(cells),
         }
     }

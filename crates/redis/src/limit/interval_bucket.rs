@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate::{Quota, Standing};
 
 use super::reply::Reply;
-use super::{MOST, RedisLimit, Terms, micros};
+use super::{MOST, RedisLimit, Terms, micros, packed};
 use crate::error::LimitError;
 use crate::script;
 
@@ -92,7 +92,7 @@ impl From<IntervalBucket> for RedisLimit {
         RedisLimit {
             script: &script::INTERVAL_BUCKET,
             kind: "ib".to_owned(),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(bucket),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate::{Quota, Standing};
 
 use super::reply::Reply;
-use super::{MOST, RedisLimit, Terms, base_for, gcd};
+use super::{MOST, RedisLimit, Terms, base_for, gcd, packed};
 use crate::error::LimitError;
 use crate::script;
 
@@ -148,7 +148,7 @@ impl From<SmoothBucket> for RedisLimit {
         RedisLimit {
             script: &script::TOKEN_BUCKET,
             kind: "tb".to_owned(),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(bucket),
         }
     }

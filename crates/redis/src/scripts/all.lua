@@ -5,24 +5,22 @@
 --
 -- KEYS     a key for each limit
 -- ARGV[1]  verb: take, up_to or peek
--- ARGV[2]  number of limits
+-- ARGV[2]  empty
 -- ARGV[3]  time, as for one limit
--- Then for each limit: the name of its script; permits; the number of its own arguments; these arguments.
+-- Then for each limit: the name of its script; permits; terms.
 --
 -- Replies for each limit with the number of integers of its reply, and its reply.
 
 local claims, all_verb = {}, verb
-local position = 4
 for index = 1, #KEYS do
-  local count = tonumber(ARGV[position + 2])
-  claims[index] = { script = ARGV[position], permits = tonumber(ARGV[position + 1]), before_own = position + 2 }
-  position = position + 3 + count
+  local script, own_permits, own_terms = unpack(ARGV, 3 * index + 1, 3 * index + 3)
+  claims[index] = { script = script, permits = tonumber(own_permits), terms = own_terms }
 end
 
 -- Returns the reply of a limit.
 local function ask(index, claim_verb, claim_permits, only_looks)
   local claim = claims[index]
-  key, verb, permits, is_look, before_own = KEYS[index], claim_verb, claim_permits, only_looks, claim.before_own
+  key, verb, permits, is_look, terms = KEYS[index], claim_verb, claim_permits, only_looks, claim.terms
   return limits[claim.script]()
 end
 

@@ -5,17 +5,13 @@
 --
 -- Verbs: enter, again with the same holder if an answer was lost; renew; leave; peek.
 --
--- Arguments: limit; microseconds for which permits are held; the holder
+-- Terms: limit; microseconds for which permits are held. Argument: the holder
 
-local limit, hold = argument(1), argument(2)
-local member = string.format('%s:%.0f', ARGV[before_own + 3], permits)
+local limit, hold = cmsgpack.unpack(terms)
+local member = string.format('%s:%.0f', ARGV[5], permits)
 
 local function permits_of(holder)
   return tonumber(string.match(holder, ':(%d+)$'))
-end
-
-local function text(number)
-  return string.format('%.0f', number)
 end
 
 -- Returns the time until which the last holder holds its permits, if there is one.
@@ -29,13 +25,13 @@ if last and last > now + hold + MICROS_OF_SKEW then
   local holders = redis.call('ZRANGEBYSCORE', key, '0', '+inf', 'WITHSCORES')
   for index = 1, #holders, 2 do
     local moved = math.max(0, tonumber(holders[index + 1]) - (last - now - hold))
-    redis.call('ZADD', key, text(moved), holders[index])
+    redis.call('ZADD', key, moved, holders[index])
   end
   last = now + hold
 end
 
 local used = -tonumber(redis.call('ZSCORE', key, '#') or 0)
-for _, holder in ipairs(redis.call('ZRANGEBYSCORE', key, '0', text(now))) do used = used - permits_of(holder) end
+for _, holder in ipairs(redis.call('ZRANGEBYSCORE', key, '0', now)) do used = used - permits_of(holder) end
 local until_time = tonumber(redis.call('ZSCORE', key, member) or 0)
 local is_held = until_time > now
 
@@ -50,7 +46,7 @@ if not granted or granted == 0 or is_look then
   -- Finds the time at which enough has come back, even if all holders were gone.
   local missing, enough = used + permits - limit, now
   if missing > 0 then
-    local holders = redis.call('ZRANGEBYSCORE', key, '(' .. text(now), '+inf', 'WITHSCORES', 'LIMIT', '0', text(missing))
+    local holders = redis.call('ZRANGEBYSCORE', key, string.format('(%.0f', now), '+inf', 'WITHSCORES', 'LIMIT', '0', missing)
     for index = 1, #holders, 2 do
       if missing > 0 then
         missing, enough = missing - permits_of(holders[index]), tonumber(holders[index + 1])
@@ -60,19 +56,19 @@ if not granted or granted == 0 or is_look then
   return { granted or -1, now, used, math.max(0, (last or now) - now), enough - now }
 end
 
-redis.call('ZREMRANGEBYSCORE', key, '0', text(now))
+redis.call('ZREMRANGEBYSCORE', key, '0', now)
 if verb == 'leave' then
   used = used - permits
   redis.call('ZREM', key, member)
 else
   if not is_held then used = used + permits end
-  redis.call('ZADD', key, text(now + hold), member)
+  redis.call('ZADD', key, now + hold, member)
 end
 if used == 0 then
   redis.call('DEL', key)
   return { granted, now, 0, 0, 0 }
 end
 last = last_time()
-redis.call('ZADD', key, text(-used), '#')
+redis.call('ZADD', key, -used, '#')
 if not is_test then redis.call('PEXPIREAT', key, expiry(last)) end
 return { granted, now, used, math.max(0, last - now), 0 }

@@ -2,13 +2,13 @@
 --
 -- State: the start of the window, and the permits granted in it.
 --
--- Arguments: limit; microseconds of the window; 1 if it begins with a multiple; microseconds by which a
--- start may be ahead of the clock; and for give_back the start of the window that was charged
+-- Terms: limit; microseconds of the window; 1 if it begins with a multiple; microseconds by which a
+-- start may be ahead of the clock. Argument of give_back: the start of the window that was charged
 
-local limit, length, is_aligned, most_ahead = argument(1), argument(2), argument(3) == 1, argument(4)
+local limit, length, is_aligned, most_ahead = cmsgpack.unpack(terms)
 
-local present = is_aligned and now - math.fmod(now, length) or now
-local start, count = unpack(load())
+local present = is_aligned == 1 and now - math.fmod(now, length) or now
+local start, count = load()
 -- A window of which all was given back has not begun.
 if not start or start + length <= now or count == 0 then
   start, count = present, 0
@@ -18,7 +18,7 @@ elseif start > present + most_ahead then
 end
 
 if verb == 'give_back' then
-  local given = start == argument(5) and math.min(permits, count) or 0
+  local given = start == argument(1) and math.min(permits, count) or 0
   if given > 0 then
     count = count - given
     save(start + length, start, count)

@@ -3,15 +3,16 @@
 -- State: the time, and the units of a nanosecond or more by which the theoretical arrival time of the next
 -- cell is ahead of it.
 --
--- Arguments: most units ahead, tolerance and interval together; units of an interval; units of a microsecond;
--- microseconds after which nothing is ahead; units of the deepest debt; and for give_back the state that the grant left
+-- Terms: most units ahead, tolerance and interval together; units of an interval; units of a microsecond;
+-- microseconds after which nothing is ahead; units of the deepest debt. Arguments of give_back: the state that the grant
+-- left
 
-local capacity, interval, speed, fill, debt = argument(1), argument(2), argument(3), argument(4), argument(5)
+local capacity, interval, speed, fill, debt = cmsgpack.unpack(terms)
 
-local at, ahead = unpack(load())
+local at, ahead = load()
 if verb == 'give_back' then
   -- Exact, because nothing has happened since.
-  local given = at == argument(6) and ahead == argument(7) and math.min(permits, (divide(ahead, interval))) or 0
+  local given = at == argument(1) and ahead == argument(2) and math.min(permits, (divide(ahead, interval))) or 0
   if given > 0 then
     ahead = ahead - given * interval
     save(at + divide_up(ahead, speed), at, ahead)
@@ -30,7 +31,7 @@ local room = divide(math.max(0, capacity - ahead), interval)
 local granted = decide(room, (divide(math.max(0, capacity + debt - ahead), interval)))
 if verb == 'reserve' and not granted then
   local beyond = ahead + permits * interval - capacity
-  if beyond <= debt and at + divide_up(beyond, speed) <= now + argument(6) then granted = permits end
+  if beyond <= debt and at + divide_up(beyond, speed) <= now + argument(1) then granted = permits end
 end
 if granted then
   ahead = ahead + granted * interval

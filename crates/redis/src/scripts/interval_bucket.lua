@@ -4,12 +4,12 @@
 -- the tokens. A bucket that was full for a whole interval is forgotten: its intervals begin with the next
 -- request.
 --
--- Arguments: capacity; tokens of one interval; microseconds of an interval; tokens of the deepest debt; and for
--- give_back the state that the grant left
+-- Terms: capacity; tokens of one interval; microseconds of an interval; tokens of the deepest debt. Arguments of
+-- give_back: the state that the grant left
 
-local capacity, gain, interval, debt = argument(1), argument(2), argument(3), argument(4)
+local capacity, gain, interval, debt = cmsgpack.unpack(terms)
 
-local at, tokens = unpack(load())
+local at, tokens = load()
 
 local function store()
   save(at + (divide_up(capacity - tokens, gain) + 1) * interval, at, tokens)
@@ -17,7 +17,7 @@ end
 
 if verb == 'give_back' then
   -- Exact, because nothing has happened since.
-  local given = at == argument(5) and tokens == argument(6) and math.min(permits, capacity - tokens) or 0
+  local given = at == argument(1) and tokens == argument(2) and math.min(permits, capacity - tokens) or 0
   if given > 0 then
     tokens = tokens + given
     store()
@@ -44,7 +44,7 @@ end
 local granted = decide(tokens, tokens + debt)
 if verb == 'reserve' and not granted then
   local missing = permits - tokens
-  if missing <= debt and at + divide_up(missing, gain) * interval <= now + argument(5) then granted = permits end
+  if missing <= debt and at + divide_up(missing, gain) * interval <= now + argument(1) then granted = permits end
 end
 if granted then
   tokens = tokens - granted

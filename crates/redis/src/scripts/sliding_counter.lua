@@ -3,13 +3,13 @@
 --
 -- State: the number of the present window; the permits granted in the window before; those in this one.
 --
--- Arguments: limit; microseconds of the window; base of the long division; windows by which a number may be
--- ahead of the clock; and for give_back the number of the window that was charged
+-- Terms: limit; microseconds of the window; base of the long division; windows by which a number may be
+-- ahead of the clock. Argument of give_back: the number of the window that was charged
 
-local limit, length, base, most_ahead = argument(1), argument(2), argument(3), argument(4)
+local limit, length, base, most_ahead = cmsgpack.unpack(terms)
 
 local present = divide(now, length)
-local window, previous, current = unpack(load())
+local window, previous, current = load()
 if not window or window < present - 1 then
   window, previous, current = present, 0, 0
 elseif window == present - 1 then
@@ -25,10 +25,10 @@ end
 
 if verb == 'give_back' then
   local given = 0
-  if window == argument(5) then
+  if window == argument(1) then
     given = math.min(permits, current)
     current = current - given
-  elseif window - 1 == argument(5) then
+  elseif window - 1 == argument(1) then
     given = math.min(permits, previous)
     previous = previous - given
   end

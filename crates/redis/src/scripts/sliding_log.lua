@@ -2,14 +2,13 @@
 -- is the cumulative count of permits up to it, in as many digits as 2^53 has, and its own permits. So grants of
 -- one microsecond are in order too.
 --
--- Arguments: limit; microseconds of the window
+-- Terms: limit; microseconds of the window
 
-local limit, length = argument(1), argument(2)
+local limit, length = cmsgpack.unpack(terms)
 
 -- Returns the cumulative count, the permits and the time of the grant at `index`, or nothing.
 local function grant(index)
-  local text = string.format('%.0f', index)
-  local entry = redis.call('ZRANGE', key, text, text, 'WITHSCORES')
+  local entry = redis.call('ZRANGE', key, index, index, 'WITHSCORES')
   if #entry == 0 then return end
   local count, size = string.match(entry[1], '^(%d+):(%d+)$')
   return tonumber(count), tonumber(size), tonumber(entry[2])
@@ -21,7 +20,7 @@ if total and at > now + MICROS_OF_SKEW then
   local entries = redis.call('ZRANGE', key, '0', '-1', 'WITHSCORES')
   for index = 1, #entries, 2 do
     local moved = tonumber(entries[index + 1]) - (at - now)
-    redis.call('ZADD', key, string.format('%.0f', moved), entries[index])
+    redis.call('ZADD', key, moved, entries[index])
   end
   at = now
 end
@@ -29,29 +28,32 @@ end
 at = math.max(now, at or now)
 
 -- The grants that are a window old or older have gone.
-local gone, entries, used = 0, 0, 0
+local gone, used, is_empty = 0, 0, true
 if total then
-  entries = redis.call('ZCARD', key)
-  gone = redis.call('ZCOUNT', key, '-inf', string.format('%.0f', at - length))
-  local first, size = grant(gone)
-  if first then used = total - first + size end
+  local first, size, since_when = grant(0)
+  if since_when <= at - length then
+    gone = redis.call('ZCOUNT', key, '-inf', at - length)
+    first, size = grant(gone)
+  end
+  if first then used, is_empty = total - first + size, false end
 end
 
-local granted = decide(limit - used, MOST_COUNT - used)
+-- A charge must not take the cumulative count to where it is not exact any more.
+local granted = decide(limit - used, math.min(MOST_COUNT - used, 2 ^ 52 - (total or 0)))
 if granted then
   used = used + granted
   if not is_look then
-    if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', string.format('%.0f', gone - 1)) end
+    if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', gone - 1) end
     -- An empty log counts from 0 again.
-    local before = gone < entries and total or 0
+    local before = is_empty and 0 or total
     local member = string.format('%016.0f:%.0f', before + granted, granted)
-    redis.call('ZADD', key, string.format('%.0f', at), member)
+    redis.call('ZADD', key, at, member)
     if not is_test then redis.call('PEXPIREAT', key, expiry(at + length)) end
   end
   return { granted, now, used, at + length - now, 0 }
 end
 -- Finds the first grant with which enough has gone.
-local low, high = gone, entries - 1
+local low, high = gone, redis.call('ZCARD', key) - 1
 while low < high do
   local middle = divide(low + high, 2)
   if total - grant(middle) <= limit - needed() then high = middle else low = middle + 1 end

@@ -4,13 +4,14 @@
 -- ends with it; `shift`, slots by which numbers are ahead of the clock, because it was set back; and under
 -- the number of each slot that counts, modulo their number, its permits.
 --
--- Arguments: limit; microseconds of a slot; slots that count; slots by which a number may be ahead of the
--- clock; and for give_back the number of the slot that was charged
+-- Terms: limit; microseconds of a slot; slots that count; slots by which a number may be ahead of the
+-- clock. Argument of give_back: the number of the slot that was charged
 
-local limit, length, slots, most_ahead = argument(1), argument(2), argument(3), argument(4)
+local limit, length, slots, most_ahead = cmsgpack.unpack(terms)
 
 local head = redis.call('HMGET', key, 'slot', 'used', 'shift')
-local shift = tonumber(head[3] or '0')
+local old_shift = tonumber(head[3] or '0')
+local shift = old_shift
 local slot, used = divide(now, length) + shift, tonumber(head[2] or '0')
 local latest = tonumber(head[1] or '') or slot
 if latest > slot + most_ahead then shift, slot = shift + latest - slot, latest end
@@ -19,7 +20,7 @@ slot = math.max(slot, latest)
 -- Returns the names of the slots from `first` to `last`.
 local function names(first, last)
   local result = {}
-  for number = first, last do result[#result + 1] = string.format('%.0f', math.fmod(number, slots)) end
+  for number = first, last do result[#result + 1] = math.fmod(number, slots) end
   return result
 end
 
@@ -45,15 +46,18 @@ local function store(change)
   elseif last_gone >= first then
     redis.call('HDEL', key, unpack(names(first, last_gone)))
   end
-  local name = string.format('%.0f', math.fmod(change.slot, slots))
-  redis.call('HINCRBY', key, name, string.format('%.0f', change.permits))
-  redis.call('HSET', key, 'slot', string.format('%.0f', slot), 'used', string.format('%.0f', used), 'shift',
-    string.format('%.0f', shift))
-  if not is_test then redis.call('PEXPIREAT', key, expiry(now + until_gone(slot))) end
+  redis.call('HINCRBY', key, math.fmod(change.slot, slots), change.permits)
+  if head[1] and slot == latest and shift == old_shift then
+    -- So the time at which it expires is the same too.
+    redis.call('HSET', key, 'used', used)
+  else
+    redis.call('HSET', key, 'slot', slot, 'used', used, 'shift', shift)
+    if not is_test then redis.call('PEXPIREAT', key, expiry(now + until_gone(slot))) end
+  end
 end
 
 if verb == 'give_back' then
-  local charged, given = argument(5), 0
+  local charged, given = argument(1), 0
   if charged > slot - slots and charged <= latest then
     given = math.min(permits, counts(charged, charged)[1])
   end

@@ -10,13 +10,12 @@
 -- dies one token earlier, and so on. What is given back keeps its age, so it never lets a span of time admit more
 -- than capacity and what it earns.
 --
--- Arguments: capacity; gain; period; base of the long division; microseconds after which any bucket is full; tokens of the
--- deepest debt; and for give_back the time of the grant, its age and the part then, as its answer told them
+-- Terms: capacity; gain; period; base of the long division; microseconds after which any bucket is full; tokens of the
+-- deepest debt. Arguments of give_back: the time of the grant, its age and the part then, as its answer told them
 
 local MAX_LOTS = 4
 
-local capacity, gain, period, base, fill, debt =
-  argument(1), argument(2), argument(3), argument(4), argument(5), argument(6)
+local capacity, gain, period, base, fill, debt = cmsgpack.unpack(terms)
 
 -- Returns the tokens earned in `micros` after a time with `part` of one, and the part then.
 local function earn(micros, part)
@@ -26,7 +25,7 @@ local function earn(micros, part)
   return earned, part + rest
 end
 
-local state = load()
+local state = { load() }
 local at, tokens, part = state[1], state[2], state[3]
 local lots, in_lots = {}, 0
 -- Tokens that are dying, if a part of the next one is earned: a whole one is dead as soon as a part of it is.
@@ -62,28 +61,6 @@ local function store()
   save(at + micros + 1, unpack(numbers))
 end
 
--- Joins lot `index` and the next: such that none of their permits gets older than it is.
-local function join(index)
-  local older, younger = lots[index], table.remove(lots, index + 1)
-  older.age = math.min(older.age + younger.size, younger.age)
-  older.size = older.size + younger.size
-end
-
-local function put(age, size)
-  local index = 1
-  while lots[index] and lots[index].age <= age do index = index + 1 end
-  table.insert(lots, index, { age = age, size = size })
-  if #lots > MAX_LOTS then
-    -- Where it makes the ages differ least.
-    local nearest, least = 1, math.huge
-    for pair = 1, #lots - 1 do
-      local apart = lots[pair + 1].age - lots[pair].age
-      if apart < least then nearest, least = pair, apart end
-    end
-    join(nearest)
-  end
-end
-
 -- Takes permits, the oldest first, and returns the age of the grant: that of its last permit, such that none of them is
 -- told to be younger than it is.
 local function take(number)
@@ -113,9 +90,31 @@ local function answer(granted, age)
 end
 
 if verb == 'give_back' then
-  local elapsed, given = at - argument(7), 0
+  -- Joins lot `index` and the next: such that none of their permits gets older than it is.
+  local function join(index)
+    local older, younger = lots[index], table.remove(lots, index + 1)
+    older.age = math.min(older.age + younger.size, younger.age)
+    older.size = older.size + younger.size
+  end
+
+  local function put(age, size)
+    local index = 1
+    while lots[index] and lots[index].age <= age do index = index + 1 end
+    table.insert(lots, index, { age = age, size = size })
+    if #lots > MAX_LOTS then
+      -- Where it makes the ages differ least.
+      local nearest, least = 1, math.huge
+      for pair = 1, #lots - 1 do
+        local apart = lots[pair + 1].age - lots[pair].age
+        if apart < least then nearest, least = pair, apart end
+      end
+      join(nearest)
+    end
+  end
+
+  local elapsed, given = at - argument(1), 0
   if elapsed >= 0 and elapsed < fill then
-    local age = argument(8) - earn(elapsed, argument(9))
+    local age = argument(2) - earn(elapsed, argument(3))
     given = math.max(0, math.min(permits, age - dying, capacity - tokens - in_lots - dying))
     if given > 0 then
       if age == capacity - tokens then
@@ -133,7 +132,7 @@ local room = tokens + in_lots
 local granted, age = decide(room, room + debt), 0
 if verb == 'reserve' and not granted then
   -- Of what will be earned: by then, what was given back may be lost.
-  local waited = math.max(0, now + argument(7) - at)
+  local waited = math.max(0, now + argument(1) - at)
   if permits - tokens <= debt and permits <= tokens + earn(waited, part) then
     granted, tokens = permits, tokens - permits
     age = capacity - tokens

@@ -8,7 +8,7 @@ use sluicegate::{Rate, Standing};
 use super::Window;
 use crate::error::LimitError;
 use crate::limit::reply::Reply;
-use crate::limit::{MOST, RedisLimit, Terms, base_for};
+use crate::limit::{MOST, RedisLimit, Terms, base_for, packed};
 use crate::script;
 
 /// The counts of two windows, the older of which counts in part.
@@ -120,7 +120,7 @@ impl From<SlidingCounter> for RedisLimit {
         RedisLimit {
             script: &script::SLIDING_COUNTER,
             kind: format!("sc{micros}"),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(counter),
         }
     }

@@ -8,7 +8,7 @@ use sluicegate::{Rate, Standing};
 use super::{SKEW_MICROS, Window};
 use crate::error::LimitError;
 use crate::limit::reply::Reply;
-use crate::limit::{RedisLimit, Terms};
+use crate::limit::{RedisLimit, Terms, packed};
 use crate::script;
 
 /// A window that begins at a multiple of its length, or with a grant.
@@ -68,7 +68,7 @@ impl From<FixedWindow> for RedisLimit {
         RedisLimit {
             script: &script::FIXED_WINDOW,
             kind: format!("{name}{micros}"),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(fixed),
         }
     }

@@ -8,7 +8,7 @@ use sluicegate::{Rate, Standing};
 use super::{Window, retry_after, standing};
 use crate::error::LimitError;
 use crate::limit::reply::Reply;
-use crate::limit::{RedisLimit, Terms};
+use crate::limit::{RedisLimit, Terms, packed};
 use crate::script;
 
 /// The largest limit of a log, which is the most grants that it remembers: 100 MiB of them.
@@ -17,8 +17,8 @@ const MAX_LIMIT: u64 = 1 << 20;
 /// A log of grants.
 ///
 /// State: the permits that count, the time until none does, and the wait of a denial. Its script counts
-/// all permits since the log was empty: below 2^53 for 285 years of a million a second. Settlements of 2^47 permits more than
-/// were estimated would pass that after 64 of them, if the log is never empty in between.
+/// all permits since the log was empty. What settlements charge beyond their estimates is below 2^52 of them, and the others
+/// are below that for 142 years of a million a second.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::limit) struct SlidingLog {
     window: Window,
@@ -58,7 +58,7 @@ impl From<SlidingLog> for RedisLimit {
         RedisLimit {
             script: &script::SLIDING_LOG,
             kind: "log".to_owned(),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(log),
         }
     }

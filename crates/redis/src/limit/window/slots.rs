@@ -8,7 +8,7 @@ use sluicegate::{Rate, Standing};
 use super::{Window, retry_after, standing};
 use crate::error::LimitError;
 use crate::limit::reply::Reply;
-use crate::limit::{RedisLimit, Terms};
+use crate::limit::{MOST, RedisLimit, Terms, packed};
 use crate::script;
 
 /// Most slots of a window. A script takes the names of all of them for arguments of one command.
@@ -17,8 +17,7 @@ const MAX_SLOTS: u32 = 1_000;
 /// A window of slots, of which as many count as the window can touch.
 ///
 /// State: the permits that count, the time until none does, the wait of a denial, and the present slot. All numbers of its
-/// script are below 2^53 until the year 2055: times at most 200 years ahead of the clock, for one slot of 100 years, and
-/// counts of at most 2^32.
+/// script are below 2^53: counts of at most 2^47, and times at most 2^52 ahead of the clock, which is less until the year 2112.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::limit) struct SlidingWindow {
     window: Window,
@@ -31,7 +30,18 @@ impl SlidingWindow {
             return Err(LimitError::Slots { slots, most: MAX_SLOTS });
         }
         let window = Window::new(limit)?;
-        Ok(SlidingWindow { window, slot_micros: window.micros.div_ceil(u64::from(slots)) })
+        let sliding =
+            SlidingWindow { window, slot_micros: window.micros.div_ceil(u64::from(slots)) };
+        // A slot leaves when as many have begun after it as count.
+        if sliding.slots() * sliding.slot_micros > MOST {
+            let slots = u64::from(slots);
+            return Err(LimitError::TooLong {
+                what: "window",
+                value: limit.period(),
+                most: Duration::from_micros(MOST / (slots + 1) * slots),
+            });
+        }
+        Ok(sliding)
     }
 
     /// Returns the number of slots that count, including the present one.
@@ -71,7 +81,7 @@ impl From<SlidingWindow> for RedisLimit {
         RedisLimit {
             script: &script::SLIDING_WINDOW,
             kind: format!("sw{slot_micros}x{slots}"),
-            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            numbers: packed(&numbers),
             terms: Arc::new(sliding),
         }
     }

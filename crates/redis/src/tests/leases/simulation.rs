@@ -49,7 +49,7 @@ enum Event {
     Runs {
         from: Sender,
         keys: Vec<String>,
-        arguments: Vec<String>,
+        arguments: Vec<Vec<u8>>,
     },
     /// The answer, if there is one, and the time at which the script ran.
     Answered {
@@ -275,7 +275,7 @@ impl Simulation {
                 (None, vec![self.name.clone(), marker], request)
             }
         };
-        let arguments: Vec<String> = request.arguments().iter().map(ToString::to_string).collect();
+        let arguments = request.arguments().iter().map(|argument| argument.to_vec()).collect();
         let delay = self.random.random_range(0..2_000);
         let event = Event::Runs { from, keys, arguments };
         let give_up = Event::Answered { to: from, reply: None, ran: 0 };

@@ -44,13 +44,15 @@ impl Server {
         state.borrow_mut().micros = micros;
         let of_call = Rc::clone(&state);
         let call = lua
-            .create_function(move |lua, arguments: Variadic<String>| {
-                of_call.borrow_mut().call(lua, &arguments)
+            .create_function(move |lua, arguments: Variadic<Value>| {
+                let words: Vec<_> = arguments.iter().map(word).collect();
+                of_call.borrow_mut().call(lua, &words)
             })
             .unwrap();
         let redis = lua.create_table().unwrap();
         redis.set("call", call).unwrap();
         lua.globals().set("redis", redis).unwrap();
+        lua.globals().set("cmsgpack", message_pack(&lua).unwrap()).unwrap();
         Server { lua, state, scripts: HashMap::new(), replica: Data::default() }
     }
 
@@ -63,14 +65,15 @@ impl Server {
         &mut self,
         script: &'static Script,
         keys: &[String],
-        arguments: &[String],
+        arguments: &[Vec<u8>],
     ) -> Vec<i64> {
         let lua = &self.lua;
         let run = self.scripts.entry(script.name()).or_insert_with(|| {
             lua.load(script.source()).set_name(script.name()).into_function().unwrap()
         });
         lua.globals().set("KEYS", keys).unwrap();
-        lua.globals().set("ARGV", arguments).unwrap();
+        let arguments = arguments.iter().map(|argument| lua.create_string(argument).unwrap());
+        lua.globals().set("ARGV", lua.create_sequence_from(arguments).unwrap()).unwrap();
         let reply: Vec<f64> = run.call(()).unwrap();
         reply.into_iter().map(|number| number as i64).collect()
     }
@@ -86,12 +89,49 @@ impl Server {
     }
 }
 
+/// Returns an argument of a call: with a sign for each byte, of which some are no text.
+fn word(argument: &Value) -> String {
+    match argument {
+        Value::String(text) => text.as_bytes().iter().map(|&byte| char::from(byte)).collect(),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => format!("{number:.0}"),
+        other => panic!("{other:?} is no argument of a call"),
+    }
+}
+
+/// Returns the functions by which scripts keep integers in MessagePack.
+fn message_pack(lua: &Lua) -> mlua::Result<Table> {
+    let pack = lua.create_function(|lua, numbers: Variadic<f64>| {
+        let mut packed = Vec::new();
+        for &number in numbers.iter() {
+            assert_eq!(number.fract(), 0.0, "no integer");
+            rmp::encode::write_sint(&mut packed, number as i64).unwrap();
+        }
+        lua.create_string(packed)
+    })?;
+    let unpack = lua.create_function(|_, packed: mlua::String| {
+        let mut rest = &*packed.as_bytes();
+        let mut numbers = Variadic::new();
+        while !rest.is_empty() {
+            numbers.push(rmp::decode::read_int::<i64, _>(&mut rest).unwrap() as f64);
+        }
+        Ok(numbers)
+    })?;
+    let functions = lua.create_table()?;
+    functions.set("pack", pack)?;
+    functions.set("unpack", unpack)?;
+    Ok(functions)
+}
+
 impl State {
     fn call(&mut self, lua: &Lua, arguments: &[String]) -> mlua::Result<Value> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let millis = self.micros / 1_000;
         self.data.0.retain(|_, entry| entry.expires_millis.is_none_or(|end| end > millis));
-        let text = |text: &str| Ok(Value::String(lua.create_string(text)?));
+        let text = |text: &str| {
+            let bytes: Vec<u8> = text.chars().map(|sign| sign as u8).collect();
+            Ok(Value::String(lua.create_string(bytes)?))
+        };
         match words[..] {
             ["TIME"] => {
                 let micros = self.micros;
