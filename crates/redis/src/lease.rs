@@ -7,7 +7,7 @@
 //! | `options` | settings, and how a limit is divided |
 //! | `keys` | the keys that have a lease, and which ones get one |
 //! | `key` | one of them: a word to spend from, and a lock for those who find too few permits there |
-//! | `word` | the permits left, in one word |
+//! | `word`, `atomics` | the permits left, in one word, and its atomics |
 //! | `flight` | a request for a lease, from its start to its answer |
 //! | `waiter` | callers that wait for a request |
 //! | `size` | the size of the next lease |
@@ -42,6 +42,7 @@
 //! that has crashed has nothing in hand. A server that loses the charges of its last moments, `F` permits, has as it were a
 //! span in which `F` more were charged: the bound is `burst + F` for spans over the failure.
 
+mod atomics;
 mod denial;
 mod flight;
 mod key;

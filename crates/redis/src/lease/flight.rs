@@ -36,6 +36,8 @@ pub(crate) struct Flight {
     has_landed: bool,
 }
 
+// ORDERING: Relaxed throughout: estimates, which no permit depends on.
+// MODEL: none; the permits are in the word.
 impl Flight {
     /// Starts a request for callers, the first of which needs more than the `hand`.
     pub(super) fn start(

@@ -70,6 +70,8 @@ pub(crate) enum Tried {
     Retired,
 }
 
+// ORDERING: Relaxed throughout: times and estimates, which no permit depends on.
+// MODEL: none; the permits are in the word.
 impl LeasedKey {
     pub(crate) fn new(name: String, now: u64) -> LeasedKey {
         LeasedKey {
@@ -96,7 +98,6 @@ impl LeasedKey {
     /// Takes all of `permits` from the lease, or none. Lock-free.
     #[inline]
     pub(crate) fn try_take(&self, permits: u64, now: u64, terms: &LeaseTerms) -> Tried {
-        // ORDERING: Relaxed here and below: times and estimates, which no permit depends on.
         self.used_at.store(now, Relaxed);
         match self.word.spend(permits) {
             Spent::Taken { left, is_flying } => Tried::Granted {

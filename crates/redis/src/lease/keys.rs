@@ -23,6 +23,8 @@ pub(super) struct LeasedKeys {
     is_closed: AtomicBool,
 }
 
+// ORDERING: Relaxed throughout: a count, a time and a flag, which no permit depends on.
+// MODEL: none; the keys are in the map.
 impl LeasedKeys {
     pub(super) fn new(options: &LeaseOptions) -> Result<LeasedKeys, LeaseError> {
         let heat = match u64::from(options.hot_after()) {
@@ -78,7 +80,6 @@ impl LeasedKeys {
 
     /// Counts a key, if there is space for it.
     fn reserve(&self) -> bool {
-        // ORDERING: Relaxed: a number that nothing else depends on.
         let add = |count: usize| (count < self.most).then_some(count + 1);
         self.count.fetch_update(Relaxed, Relaxed, add).is_ok()
     }
@@ -95,7 +96,7 @@ impl LeasedKeys {
     pub(super) fn idle_if_due(&self, now: u64) -> Vec<(Box<str>, Arc<LeasedKey>)> {
         let due = self.sweep_at.load(Relaxed);
         let next = now.saturating_add(self.expiry_nanos / 2);
-        // ORDERING: Relaxed: one caller wins, and nothing else depends on it.
+        // One caller wins.
         if now < due || self.sweep_at.compare_exchange(due, next, Relaxed, Relaxed).is_err() {
             return Vec::new();
         }

@@ -136,6 +136,8 @@ pub(super) struct GiveBack {
     lot: Lot,
 }
 
+// ORDERING: Relaxed throughout: numbers for users, and names of requests, which only have to differ.
+// MODEL: none; no permit depends on them.
 impl<R> LeasedLimiter<R> {
     /// Creates a limiter with leases of what `limiter` limits, with its keys, client and fallback. Sends nothing.
     ///

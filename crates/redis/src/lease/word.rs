@@ -1,7 +1,7 @@
 //! The permits that are left of a key's lease, in one word.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use super::atomics::AtomicU64;
+use super::atomics::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The permits left, and two flags.
 ///
@@ -13,12 +13,10 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 ///
 /// Anybody spends. Only a caller that holds the key's lock adds permits, takes all of them, or changes a flag.
 ///
-/// Orderings: the count itself needs none, since all that change it change this word. What they pair for is that a
-/// caller that spends a permit happens after the server's answer that brought it.
-///
-/// MODEL: none. Threads spend beside a holder of the lock in the tests below; interleavings of keys and requests are the
-/// simulation's (`tests::leases::simulation`), which runs one call at a time.
-#[derive(Debug, Default)]
+/// The permits need no ordering, since all that change them change this word; the flags need none, since a caller that acts
+/// by them holds the lock. The orderings are those of the callers: a grant happens after the answer of the server that
+/// brought its permits, and after the grants before it.
+#[derive(Debug)]
 pub(super) struct LeaseWord(AtomicU64);
 
 const RETIRED: u64 = 1 << 63;
@@ -36,75 +34,96 @@ pub(super) enum Spent {
     Retired,
 }
 
+impl Default for LeaseWord {
+    fn default() -> LeaseWord {
+        LeaseWord(AtomicU64::new(0))
+    }
+}
+
 impl LeaseWord {
     /// Takes `permits`, or none if fewer are left. Lock-free.
     #[inline]
     pub(super) fn spend(&self, permits: u64) -> Spent {
-        // ORDERING: Acquire, as the CAS that follows if it succeeds; and a word that is retired was retired before.
-        let mut seen = self.0.load(Acquire);
+        // ORDERING: Relaxed. The CAS validates what is taken, and a caller that finds too few, or the end, goes on under
+        // the lock.
+        // MODEL: `callers_spend_each_permit_once`.
+        let mut seen = self.0.load(Relaxed);
         loop {
             if seen & RETIRED != 0 {
                 return Spent::Retired;
             }
             let Some(left) = (seen & LEFT).checked_sub(permits) else { return Spent::Short };
             let next = seen & !LEFT | left;
-            // ORDERING: AcqRel. Acquire pairs with the Release of `add`; Release with the Acquire of `take_all`, by which
-            // what was spent happens before the request that replaces it. A failure only gives another value.
-            match self.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+            // ORDERING: AcqRel. Acquire pairs with the Release of `add`, and with that of the spends before it; Release with
+            // the Acquire of the spends after it, of `take_all` and of `retire`. Relaxed if it fails: as the load.
+            // MODEL: `a_grant_comes_after_the_answer_that_brought_it`, `a_grant_comes_after_the_grants_before_it`.
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => return Spent::Taken { left, is_flying: seen & FLYING != 0 },
                 Err(found) => seen = found,
             }
         }
     }
 
-    /// Returns the permits left.
+    /// Returns the permits left: an estimate for a caller without the lock; for its holder an upper bound, since others may
+    /// have spent some, and nobody has added any.
     pub(super) fn left(&self) -> u64 {
-        // ORDERING: Acquire: the caller may grant by it.
-        self.0.load(Acquire) & LEFT
+        // ORDERING: Relaxed. Nothing is granted by it.
+        // MODEL: `a_lease_that_is_renewed_loses_nothing_and_mints_nothing`.
+        self.0.load(Relaxed) & LEFT
     }
 
+    /// Returns whether the lease has ended. Under the lock.
     pub(super) fn is_retired(&self) -> bool {
-        // ORDERING: Acquire: sees what the one that retired it left behind.
-        self.0.load(Acquire) & RETIRED != 0
+        // ORDERING: Relaxed. The lock orders it after the end.
+        // MODEL: `a_lease_that_has_ended_grants_no_more_and_gives_all_back`.
+        self.0.load(Relaxed) & RETIRED != 0
     }
 
+    /// Returns whether a request is on its way. Under the lock.
     pub(super) fn is_flying(&self) -> bool {
-        // ORDERING: Acquire; under the lock, which orders it as well.
-        self.0.load(Acquire) & FLYING != 0
+        // ORDERING: Relaxed. The lock orders it after the change.
+        // MODEL: `a_lease_that_is_renewed_loses_nothing_and_mints_nothing`.
+        self.0.load(Relaxed) & FLYING != 0
     }
 
     /// Adds permits. Under the lock, for a word that is not retired.
     pub(super) fn add(&self, permits: u64) {
-        // ORDERING: Release: pairs with the Acquire of `spend`.
+        // ORDERING: Release. Pairs with the Acquire of `spend`.
+        // MODEL: `a_grant_comes_after_the_answer_that_brought_it`.
         self.0.fetch_add(permits & LEFT, Release);
     }
 
     /// Takes all permits. Under the lock.
     pub(super) fn take_all(&self) -> u64 {
-        // ORDERING: AcqRel: pairs with `spend` and `add`.
-        self.0.fetch_and(!LEFT, AcqRel) & LEFT
+        // ORDERING: Acquire. Pairs with the Release of `spend`: what the holder of the lock grants comes after what was
+        // spent. It releases nothing, because permits to spend come by `add`.
+        // MODEL: `a_grant_comes_after_the_grants_before_it`.
+        self.0.fetch_and(!LEFT, Acquire) & LEFT
     }
 
     /// Notes that a request is on its way. Under the lock.
     pub(super) fn set_flying(&self) {
-        // ORDERING: Release: whoever sees the flag leaves the next request to the one that set it.
-        self.0.fetch_or(FLYING, Release);
+        // ORDERING: Relaxed. A caller that acts by it holds the lock.
+        // MODEL: `a_lease_that_is_renewed_loses_nothing_and_mints_nothing`.
+        self.0.fetch_or(FLYING, Relaxed);
     }
 
     /// Notes that no request is on its way any more. Under the lock.
     pub(super) fn clear_flying(&self) {
-        // ORDERING: Release, as above.
-        self.0.fetch_and(!FLYING, Release);
+        // ORDERING: Relaxed, as in `set_flying`.
+        // MODEL: `a_lease_that_is_renewed_loses_nothing_and_mints_nothing`.
+        self.0.fetch_and(!FLYING, Relaxed);
     }
 
     /// Ends the lease for good, and returns the permits that were left. Under the lock.
     pub(super) fn retire(&self) -> u64 {
-        // ORDERING: AcqRel: Acquire as in `take_all`; Release, so that who finds it retired sees the key's end.
-        self.0.swap(RETIRED, AcqRel) & LEFT
+        // ORDERING: Acquire. Pairs with the Release of `spend`: what is given back goes back after what was spent.
+        // MODEL: `a_grant_comes_after_the_grants_before_it`.
+        self.0.swap(RETIRED, Acquire) & LEFT
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(sluicegate_loom)))]
 mod tests {
     use super::*;
 
