@@ -23,6 +23,8 @@ use tower::{Layer, ServiceExt, service_fn};
 mod body;
 #[path = "layer/both_ways.rs"]
 mod both_ways;
+#[path = "layer/counted_once.rs"]
+mod counted_once;
 #[path = "layer/counts.rs"]
 mod counts;
 #[path = "layer/keys.rs"]

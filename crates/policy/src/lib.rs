@@ -155,6 +155,7 @@ pub use self::problem::escaped;
 pub use self::redis_store::{Lease, OnFailure, RedisStore};
 pub use self::registry::Registry;
 pub use self::registry::algorithm::Algorithm;
+pub use self::registry::before_wait::BeforeWait;
 pub use self::registry::clocks::SharedClock;
 pub use self::registry::event::{Event, RegistryError, ReloadError};
 pub use self::registry::handle::LimiterHandle;

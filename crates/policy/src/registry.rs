@@ -22,6 +22,7 @@
 
 pub(crate) mod algorithm;
 mod atomics;
+pub(crate) mod before_wait;
 mod build;
 mod change;
 pub(crate) mod clocks;

@@ -3,9 +3,9 @@
 mod request;
 
 use http::request::Parts;
-use sluicegate::{AcquireError, Clock, Denied};
+use sluicegate::{AcquireError, Clock, Denied, Standing};
 use sluicegate_policy::{
-    Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
+    BeforeWait, Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
 };
 
 use self::request::{Admitted, PolicyRequest};
@@ -108,21 +108,20 @@ fn client<'k>(policy: &LimiterPolicy, key: Option<&'k str>) -> Option<&'k str> {
     key.filter(|_| policy.key == [KeyField::Client])
 }
 
-/// Returns true if a refusal may be an offence, and the limiter has to be looked at before it is asked: a request
-/// that waits is not refused yet.
-fn looks_first(policy: &LimiterPolicy) -> bool {
-    policy.wait.is_some() && policy.penalty.as_ref().is_some_and(|penalty| penalty.of_refusals)
-}
-
 fn of_answers(policy: &LimiterPolicy) -> Option<&Penalty> {
     policy.penalty.as_ref().filter(|penalty| !penalty.of_answers.is_empty())
 }
 
-/// Returns true if a refusal by a look is an offence.
-fn is_offence(policy: &LimiterPolicy, refused: &RefusalReason) -> bool {
-    !policy.shadow
-        && refused.is_offence()
-        && policy.penalty.as_ref().is_some_and(|penalty| penalty.of_refusals)
+/// Returns the denial that a refusal by a look comes from.
+fn denial(permits: u64, refused: &RefusalReason) -> Option<Denied> {
+    match *refused {
+        RefusalReason::Denied(denied) => Some(denied),
+        RefusalReason::Penalized { retry_after } => {
+            let standing = Standing { limit: permits, used: permits, reset_after: retry_after };
+            Some(standing.denial(permits, retry_after))
+        }
+        _ => None,
+    }
 }
 
 /// Writes the trait for one form of handles, whose keys `$keys` are the arguments of its calls.
@@ -138,9 +137,10 @@ macro_rules! by_policy {
             }
 
             fn try_take(&self, $key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                self.is_not_to_wait($key, permits)?;
-                let answer = self.handle.try_take($key, permits);
-                answer.map_err(|reason| self.or_penalized($key, reason))
+                match self.handle.try_before_wait($($arguments,)? permits) {
+                    Ok(grant) => Ok(Taken::spent(&grant)),
+                    Err(denied) => Err(self.reason($key, denied)),
+                }
             }
 
             fn try_take_revocable(
@@ -148,14 +148,17 @@ macro_rules! by_policy {
                 $key: &$Key,
                 permits: u64,
             ) -> Result<Taken<'_>, RefusalReason> {
-                self.is_not_to_wait($key, permits)?;
-                let answer = self.handle.try_take_revocable($key, permits);
-                answer.map_err(|reason| self.or_penalized($key, reason))
+                match self.handle.try_before_wait_revocable($($arguments,)? permits) {
+                    Ok(receipt) => Ok(Taken::revocable(receipt)),
+                    Err(denied) => Err(self.reason($key, denied)),
+                }
             }
 
             fn look(&self, $key: &$Key, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
-                let answer = looked(self.handle.peek($($arguments,)? permits));
-                answer.map_err(|reason| self.or_penalized($key, reason))
+                match self.handle.peek($($arguments,)? permits) {
+                    Ok(grant) => looked(Ok(grant)),
+                    Err(denied) => Err(refused(denied, || self.handle.penalty_left($($arguments)?))),
+                }
             }
 
             fn turn(&self) -> Turn {
@@ -166,11 +169,14 @@ macro_rules! by_policy {
                 comes_later(refused) && self.handle.policy().wait.is_some()
             }
 
-            fn note_refused_look(&self, $key: &$Key, refused: &RefusalReason) {
-                if is_offence(&self.handle.policy(), refused) {
-                    // Without space for the key, nothing is noted.
-                    _ = self.handle.offend($($arguments,)? 1);
+            fn note_refused_look(&self, $key: &$Key, permits: u64, refused: &RefusalReason) {
+                if let Some(denied) = denial(permits, refused) {
+                    self.handle.note_denial($($arguments,)? permits, &denied);
                 }
+            }
+
+            fn note_unwaited(&self, $key: &$Key, permits: u64, refused: &RefusalReason) {
+                self.note_refused_look($key, permits, refused);
             }
 
             fn on_answer(&self, $key: &$Key, request: &Parts) -> Option<OnAnswer> {
@@ -184,7 +190,7 @@ macro_rules! by_policy {
                     let policy = handle.policy();
                     if of_answers(&policy).is_some_and(|own| admitted.is_offence(status, own)) {
                         let $key = &$key;
-                        // The same.
+                        // Without space for the key, nothing is noted.
                         _ = handle.offend($($arguments,)? 1);
                     }
                 })))
@@ -208,25 +214,13 @@ macro_rules! by_policy {
             C: Clock + Clone + Send + Sync + 'static,
             U: Clock + Clone + Send + Sync + 'static,
         {
-            /// Refuses a request by a look, if it is to wait for its permits and a refusal would be an
-            /// offence. Only the handle notes and counts what is refused for good.
-            fn is_not_to_wait(&self, $key: &$Key, permits: u64) -> Result<(), RefusalReason> {
-                if !looks_first(&self.handle.policy()) {
-                    return Ok(());
-                }
-                match self.look($key, permits) {
-                    Err(reason) if comes_later(&reason) => Err(reason),
-                    _ => Ok(()),
-                }
-            }
-
-            /// Returns the reason of a refusal, which may be a penalty.
-            fn or_penalized(&self, $key: &$Key, reason: RefusalReason) -> RefusalReason {
-                match reason {
-                    RefusalReason::Denied(denied) => {
+            /// Returns the reason for a denial, which may be that of a penalty unless a wait may help.
+            fn reason(&self, $key: &$Key, denied: BeforeWait) -> RefusalReason {
+                match denied {
+                    BeforeWait::Later(denied) => RefusalReason::Denied(denied),
+                    BeforeWait::Refused(denied) => {
                         refused(denied, || self.handle.penalty_left($($arguments)?))
                     }
-                    reason => reason,
                 }
             }
         }

@@ -82,9 +82,18 @@ impl<'l> Claim<'l, '_> {
         at!(&self.place, limiter, key => limiter.note_refusal(key));
     }
 
-    /// Notes that a look has refused the request.
+    /// Counts the request, which a look has refused.
     pub(super) fn note_refused_look(&self, refused: &RefusalReason) {
-        at!(&self.place, limiter, key => limiter.note_refused_look(key, refused));
+        let permits = self.permits;
+        at!(&self.place, limiter, key => limiter.note_refused_look(key, permits, refused));
+    }
+
+    /// Counts the request, which is refused and does not wait, if it might have waited.
+    pub(super) fn note_unwaited(&self, refused: &RefusalReason) {
+        let permits = self.permits;
+        if self.may_wait(refused) {
+            at!(&self.place, limiter, key => limiter.note_unwaited(key, permits, refused));
+        }
     }
 
     /// Returns what is to be done when the request is answered.

@@ -171,10 +171,7 @@ impl Shared {
             Ok(taken) => Attempt::Pass(self.passed(parts, std::iter::once((&claim, taken)))),
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
-                if claim.may_wait(&reason) {
-                    // In a shadow, where nobody waits: it has only been looked at.
-                    claim.note_refused_look(&reason);
-                }
+                claim.note_unwaited(&reason);
                 let states = vec![claim.refused(&reason)];
                 Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states }))
             }
@@ -202,6 +199,7 @@ impl Shared {
                     if self.lets_wait(claim, &reason) {
                         return Attempt::Wait;
                     }
+                    claim.note_unwaited(&reason);
                     return Attempt::Refuse(Box::new(refused(&claims, claim, reason)));
                 }
             }

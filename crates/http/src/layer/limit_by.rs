@@ -3,7 +3,7 @@
 use sluicegate::{KeyedLimiter, Limiter};
 
 use super::refusal::RefusalReason;
-use super::take::{All, Take, Taken, looked};
+use super::take::{All, Take, Taken, ask_after_look, looked};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -49,6 +49,10 @@ impl<L: Limiter + 'static> Take<All> for L {
     fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
         looked(self.peek(permits))
     }
+
+    fn note_refused_look(&self, key: &All, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
 }
 
 /// Implements the trait for the stores of one form of keys.
@@ -85,6 +89,10 @@ macro_rules! stores {
                 permits: u64,
             ) -> Result<PolicyState<'static>, RefusalReason> {
                 looked(self.peek(key, permits))
+            }
+
+            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
+                ask_after_look(self, key, permits);
             }
         }
     };

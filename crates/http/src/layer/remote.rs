@@ -213,8 +213,12 @@ where
                 (None, WhenFailing::Pass) => Ok(Taken::UNKNOWN),
                 (None, WhenFailing::Refuse) => Err(RefusalReason::Unavailable),
                 (None, WhenFailing::Ask(own)) => match own.try_take(key, permits) {
-                    Err(reason) if waits.for_turns && own.may_wait(&reason) => {
-                        own.take_later(key, permits, waits).await
+                    Err(reason) if own.may_wait(&reason) => {
+                        if waits.for_turns {
+                            return own.take_later(key, permits, waits).await;
+                        }
+                        own.note_unwaited(key, permits, &reason);
+                        Err(reason)
                     }
                     answer => answer,
                 },

@@ -11,7 +11,7 @@ use sluicegate::{
 
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits, looked};
+use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits, ask_after_look, looked};
 use super::wait_up_to::{WaitUpTo, comes_later};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
@@ -243,6 +243,10 @@ impl<L: Settle + 'static> Take<All> for Settled<Arc<L>> {
     fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
         looked(self.limiter.peek(permits))
     }
+
+    fn note_refused_look(&self, key: &All, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
 }
 
 impl<L, C> Take<All> for Settled<WaitUpTo<Arc<Queued<L, C>>>>
@@ -257,6 +261,10 @@ where
 
     fn look(&self, key: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
         self.limiter.look(key, permits)
+    }
+
+    fn note_refused_look(&self, key: &All, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
     }
 
     fn turn(&self) -> Turn {
@@ -297,6 +305,10 @@ macro_rules! stores {
                 permits: u64,
             ) -> Result<PolicyState<'static>, RefusalReason> {
                 looked(self.limiter.peek(key, permits))
+            }
+
+            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
+                ask_after_look(self, key, permits);
             }
         }
     };

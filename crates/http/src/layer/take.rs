@@ -82,9 +82,15 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
         let _ = key;
     }
 
-    /// Notes that a [look](Take::look) has refused a request, so that it is not put to the limiter itself.
-    fn note_refused_look(&self, key: &Q, refused: &RefusalReason) {
-        let _ = (key, refused);
+    /// Counts a request that a [look](Take::look) has refused, so that it was not put to the limiter itself: as if it
+    /// had been.
+    fn note_refused_look(&self, key: &Q, permits: u64, refused: &RefusalReason) {
+        let _ = (key, permits, refused);
+    }
+
+    /// Counts a request that [may wait](Take::may_wait) and does not, as nobody waits in a shadow.
+    fn note_unwaited(&self, key: &Q, permits: u64, refused: &RefusalReason) {
+        let _ = (key, permits, refused);
     }
 
     /// Returns what is to be done when the service has answered a request that was admitted.
@@ -211,6 +217,14 @@ impl<'l> Taken<'l> {
 /// Returns the state after a grant, with the limit that the limiter answers with.
 fn granted(grant: &Grant) -> PolicyState<'static> {
     PolicyState { limit: Some(grant.limit()), ..PolicyState::granted(grant) }
+}
+
+/// Puts a request to a limiter that has refused it by a look, so that the limiter counts it. Should it be granted by
+/// now, everything is given back.
+pub(super) fn ask_after_look<Q: ?Sized>(limiter: &(impl Take<Q> + ?Sized), key: &Q, permits: u64) {
+    if let Ok(taken) = limiter.try_take_revocable(key, permits) {
+        taken.give_back();
+    }
 }
 
 /// Returns the answer to a look at a limiter.

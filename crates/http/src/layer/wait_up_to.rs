@@ -9,7 +9,7 @@ use sluicegate::{
 };
 
 use super::refusal::RefusalReason;
-use super::take::{All, Later, Take, Taken, Turn, Waits, looked};
+use super::take::{All, Later, Take, Taken, Turn, Waits, ask_after_look, looked};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -79,6 +79,10 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
         looked(self.limiter.peek(permits))
     }
 
+    fn note_refused_look(&self, key: &All, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
+
     fn turn(&self) -> Turn {
         Turn::Line
     }
@@ -144,6 +148,10 @@ macro_rules! stores {
                 permits: u64,
             ) -> Result<PolicyState<'static>, RefusalReason> {
                 looked(self.limiter.peek(key, permits))
+            }
+
+            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
+                ask_after_look(self, key, permits);
             }
 
             fn turn(&self) -> Turn {

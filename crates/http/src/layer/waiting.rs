@@ -53,8 +53,12 @@ impl Shared {
         let waits = Waits { timer: &self.timer, for_turns: !self.is_shadow };
         for claim in in_turn {
             let mut answer = claim.take_revocable();
-            if answer.as_ref().is_err_and(|reason| self.lets_wait(claim, reason)) {
-                answer = claim.take_later(waits).await;
+            if let Err(reason) = &answer {
+                if self.lets_wait(claim, reason) {
+                    answer = claim.take_later(waits).await;
+                } else {
+                    claim.note_unwaited(reason);
+                }
             }
             match answer {
                 Ok(permits) => taken.taken.push((claim, permits)),

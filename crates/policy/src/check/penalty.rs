@@ -12,6 +12,8 @@ use crate::tree::{Node, Value};
 
 const TIMES: RangeInclusive<Duration> = Duration::from_nanos(1)..=PenaltyRule::MAX_TIME;
 const RANGE: &str = "must be from 1 ns to 3650 days";
+const TOO_FAST: &str =
+    "must be at most 2^31 offences per second: a longer `within`, or fewer `offences`";
 const LONGEST: &str = "must be from `refuse_for` to 3650 days";
 
 impl Checks<'_> {
@@ -48,9 +50,9 @@ impl Checks<'_> {
                 "expected `longest` beside it: without it, each penalty is as long as the first";
             return self.wrong("penalty.forgotten_after", forgotten_after, label);
         }
-        let offences = match Rate::new(offences?, within??) {
-            Ok(offences) => offences,
-            Err(error) => return self.wrong("penalty", node, messages::rule(&error)),
+        // The number and the period are in their ranges.
+        let Ok(offences) = Rate::new(offences?, within??) else {
+            return self.wrong("penalty", node, TOO_FAST);
         };
         let rule = PenaltyRule::new(offences, refuse_for??).ok()?;
         let Some(longest) = longest else { return Some(rule) };

@@ -33,7 +33,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             && !changes_a_burst(&old.kind, &new.kind);
         if !is_simple || !in_force.limiter.change(&old.kind, &new.kind, Steps::One) {
             let offenders = self.offenders(in_force.offenders.as_ref(), old, new)?;
-            slot.place.change::<Unbuildable>((terms, offenders), |limiter, past| {
+            slot.place.change::<Unbuildable>((terms, offenders.clone()), |limiter, past| {
                 let now_nanos = self.shared.clocks.elapsed.now_nanos();
                 let all = Past::added(past.as_ref(), &limiter.counted(), now_nanos);
                 let reset_after =
@@ -47,6 +47,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                 };
                 let counted = next.as_ref().unwrap_or(limiter).counted().permits();
                 *past = Past::beyond(past.as_ref(), &all, counted, now_nanos, reset_after);
+                take_over(offenders.as_ref(), in_force.offenders.as_ref(), old, new);
                 Ok(next)
             })?;
         }
@@ -67,17 +68,19 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         let is_simple = in_force.terms == terms && old.penalty == new.penalty && old.key == new.key;
         if !is_simple || !in_force.limiter.change(old, new, Steps::One) {
             let offenders = self.offenders(in_force.offenders.as_ref(), old, new)?;
-            slot.place.change::<Unbuildable>((terms, offenders), |keys, _| {
-                if keys.change(old, new, Steps::Several) {
-                    return Ok(None);
-                }
-                is_in_place = false;
-                Keys::new(new, &self.shared.clocks).map(|next| {
+            slot.place.change::<Unbuildable>((terms, offenders.clone()), |keys, _| {
+                let next = if keys.change(old, new, Steps::Several) {
+                    None
+                } else {
+                    is_in_place = false;
+                    let next = Keys::new(new, &self.shared.clocks)?;
                     if old.key == new.key {
                         next.take_over(keys, old);
                     }
                     Some(next)
-                })
+                };
+                take_over(offenders.as_ref(), in_force.offenders.as_ref(), old, new);
+                Ok(next)
             })?;
         }
         slot.place.set_policy(Arc::clone(new));
@@ -85,8 +88,8 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         Ok(is_in_place)
     }
 
-    /// Returns the offenders of `new`. The rule of those that stay changes at once: an offence that is noted
-    /// meanwhile is judged by one rule or the other.
+    /// Returns the offenders of `new`, which are to [`take_over`] those before. The rule of those that
+    /// stay changes at once: an offence that is noted meanwhile is judged by one rule or the other.
     fn offenders(
         &self,
         before: Option<&Offenders>,
@@ -101,6 +104,21 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             offenders.change_rule(new.rule);
         }
         Ok(offenders)
+    }
+}
+
+/// Lets the offenders of `new` take over those of `old`, unless these are of other keys. To be called while
+/// decisions wait: a caller that is told of a penalty finds it in force.
+fn take_over(
+    offenders: Option<&Offenders>,
+    before: Option<&Offenders>,
+    old: &LimiterPolicy,
+    new: &LimiterPolicy,
+) {
+    if let (Some(offenders), Some(before)) = (offenders, before)
+        && old.key == new.key
+    {
+        offenders.take_over(before);
     }
 }
 

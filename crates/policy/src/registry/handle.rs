@@ -238,13 +238,7 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
         {
             let receipt = own.limiter.try_acquire_revocable(permits);
             if self.limiter.is_still_own() {
-                own.note(NO_KEY, receipt.as_ref().err());
-                let answer = receipt.as_ref().map(Receipt::grant);
-                self.limiter.place().count(
-                    own.terms,
-                    permits,
-                    answer.as_ref().map_err(|denied| *denied),
-                );
+                self.limiter.count_receipt(own, NO_KEY, permits, &receipt);
                 return receipt;
             }
         }

@@ -251,10 +251,7 @@ macro_rules! keyed_limiter {
                 {
                     let receipt = table.try_acquire_revocable($bytes(key), permits);
                     if self.keys.is_still_own() {
-                        own.note($bytes(key), receipt.as_ref().err());
-                        let answer = receipt.as_ref().map(Receipt::grant);
-                        let answer = answer.as_ref().map_err(|denied| *denied);
-                        self.keys.place().count(own.terms, permits, answer);
+                        self.keys.count_receipt(own, $bytes(key), permits, &receipt);
                         return receipt;
                     }
                 }

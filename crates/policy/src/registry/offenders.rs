@@ -4,7 +4,7 @@
 //! A limiter without keys has one offender, whose key is empty.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use sluicegate::{AcquireError, Denied, Keyed, Offence, Penalties, PenaltyRule};
@@ -61,6 +61,9 @@ impl<C: SharedClock> OffenderStore for Keyed<Vec<u8>, Penalties<C>> {
 #[derive(Clone)]
 pub(super) struct Offenders {
     store: Arc<dyn OffenderStore>,
+    /// The offenders that have taken the place of these, if any have. A caller may still hold these when they
+    /// are replaced: its offence is to be known to the new ones, so it reads this lock while it notes one.
+    next: Arc<RwLock<Option<Offenders>>>,
     of_refusals: bool,
 }
 
@@ -73,11 +76,12 @@ impl Offenders {
         let Some(penalty) = penalty else { return Ok(None) };
         let penalties = Penalties::with_clock(penalty.rule, clock.clone());
         let store = Keyed::<Vec<u8>, _>::builder(penalties).max_keys(penalty.max_keys).build()?;
-        Ok(Some(Offenders { store: Arc::new(store), of_refusals: penalty.of_refusals }))
+        let of_refusals = penalty.of_refusals;
+        Ok(Some(Offenders { store: Arc::new(store), next: Arc::default(), of_refusals }))
     }
 
-    /// Returns the offenders by new terms: the same ones, unless the store has another size; then those
-    /// whose penalty runs are known to the new one.
+    /// Returns the offenders by new terms: the same ones, unless the store has another size. Then it has no
+    /// offenders until [`take_over`](Offenders::take_over).
     ///
     /// The rule of a store that stays is not changed by this.
     pub(super) fn by<C: SharedClock>(
@@ -86,20 +90,35 @@ impl Offenders {
         new: Option<&Penalty>,
         clock: &C,
     ) -> Result<Option<Offenders>, Unbuildable> {
-        if let (Some(before), Some(old), Some(new)) = (before, old, new)
-            && old.max_keys == new.max_keys
-        {
-            let store = Arc::clone(&before.store);
-            return Ok(Some(Offenders { store, of_refusals: new.of_refusals }));
-        }
-        let offenders = Offenders::new(new, clock)?;
-        if let (Some(before), Some(offenders)) = (before, &offenders) {
-            for (key, left) in before.store.penalized() {
-                // Those for which there is no space are free.
-                _ = offenders.store.penalize_for(&key, left);
+        match (before, old, new) {
+            (Some(before), Some(old), Some(new)) if old.max_keys == new.max_keys => {
+                Ok(Some(Offenders { of_refusals: new.of_refusals, ..before.clone() }))
             }
+            _ => Offenders::new(new, clock),
         }
-        Ok(offenders)
+    }
+
+    /// Takes the place of those `before`: lets them pass on what is noted from now on, and takes over the keys whose
+    /// penalty runs. Without effect if these are the same ones.
+    pub(super) fn take_over(&self, before: &Offenders) {
+        if Arc::ptr_eq(&self.next, &before.next) {
+            return;
+        }
+        let mut next = before.next.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, left) in before.store.penalized() {
+            // Those for which there is no space are free.
+            _ = self.store.penalize_for(&key, left);
+        }
+        *next = Some(self.clone());
+    }
+
+    /// Calls `note` with the store that is in force, which is not replaced meanwhile.
+    fn with_store<T>(&self, note: impl FnOnce(&dyn OffenderStore) -> T) -> T {
+        let next = self.next.read().unwrap_or_else(PoisonError::into_inner);
+        match &*next {
+            Some(next) => next.with_store(note),
+            None => note(&*self.store),
+        }
     }
 
     pub(super) fn change_rule(&self, rule: PenaltyRule) {
@@ -116,7 +135,7 @@ impl Offenders {
     pub(super) fn note(&self, key: &[u8], denied: &Denied) {
         if self.of_refusals && !matches!(denied, Denied::Full { .. }) {
             // Without space for the offender, nothing is noted.
-            _ = self.store.offend(key, 1);
+            _ = self.offend(key, 1);
         }
     }
 
@@ -130,16 +149,16 @@ impl Offenders {
         );
         if self.of_refusals && is_too_late {
             // The same.
-            _ = self.store.offend(key, 1);
+            _ = self.offend(key, 1);
         }
     }
 
     pub(super) fn offend(&self, key: &[u8], offences: u64) -> Result<Offence, Denied> {
-        self.store.offend(key, offences)
+        self.with_store(|store| store.offend(key, offences))
     }
 
     pub(super) fn clear(&self, key: &[u8]) -> bool {
-        self.store.clear(key)
+        self.with_store(|store| store.clear(key))
     }
 
     pub(super) fn penalized(&self) -> Vec<(Vec<u8>, Duration)> {

@@ -64,6 +64,11 @@ impl Terms {
         };
         Terms { cost, is_shadow: policy.shadow, waits: policy.wait.is_some() && !policy.shadow }
     }
+
+    /// Returns true if a caller that the limiter denies so may wait for its permits.
+    pub(super) fn may_wait(self, denied: &Denied) -> bool {
+        self.waits && !matches!(denied, Denied::TooLarge { .. })
+    }
 }
 
 /// The place of a name's limiter.

@@ -8,8 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, LineLimits, Standing};
+use sluicegate::{Denied, Grant, LineLimits, Receipt, Standing};
 
+use super::before_wait::BeforeWait;
 use super::offenders::Offenders;
 use super::place::{InForce, Place, Terms};
 use super::shadow::{self, Pass};
@@ -54,6 +55,8 @@ struct Asked {
     answer: Result<Grant, Denied>,
     /// The offenders, if a denial comes from the limiter and not from a penalty.
     noting: Option<Offenders>,
+    /// True if a penalty has denied the call.
+    is_penalized: bool,
 }
 
 /// Returns the denial of a request during a penalty: nothing of the limit can be taken before its end, also
@@ -160,6 +163,62 @@ impl<L: HasLine> Follower<L> {
         self.place.shadow.judge(terms, permits, answer)
     }
 
+    /// Does the same as [`pass`](Follower::pass) for a caller that waits if it is denied: then it neither counts nor
+    /// notes the denial.
+    #[inline(never)]
+    pub(super) fn pass_or_wait(
+        &self,
+        key: &[u8],
+        permits: u64,
+        mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> Result<Pass, BeforeWait> {
+        let ask = |limiter: &L, permits, _| ask(limiter, permits);
+        let Asked { terms, permits, answer, noting, is_penalized } =
+            self.ask(key, Some(permits), ask, ask_line);
+        if let Err(denied) = &answer {
+            if !is_penalized && terms.may_wait(denied) {
+                return Err(BeforeWait::Later(*denied));
+            }
+            if let Some(offenders) = noting {
+                offenders.note(key, denied);
+            }
+        }
+        self.place.count(terms, permits, answer.as_ref());
+        self.place.shadow.judge(terms, permits, answer).map_err(BeforeWait::Refused)
+    }
+
+    /// Counts and notes a receipt, or the denial of a call before a wait, as [`pass_or_wait`](Follower::pass_or_wait)
+    /// does. No penalty refuses the call.
+    pub(super) fn counted_receipt<'l>(
+        &self,
+        own: &InForce<L>,
+        key: &[u8],
+        permits: u64,
+        receipt: Result<Receipt<'l>, Denied>,
+    ) -> Result<Receipt<'l>, BeforeWait> {
+        if let Err(denied) = &receipt
+            && own.terms.may_wait(denied)
+        {
+            return Err(BeforeWait::Later(*denied));
+        }
+        self.count_receipt(own, key, permits, &receipt);
+        receipt.map_err(BeforeWait::Refused)
+    }
+
+    /// Counts a receipt or a denial by the handle's own limiter, and notes a denial if that is an offence.
+    pub(super) fn count_receipt(
+        &self,
+        own: &InForce<L>,
+        key: &[u8],
+        permits: u64,
+        receipt: &Result<Receipt<'_>, Denied>,
+    ) {
+        own.note(key, receipt.as_ref().err());
+        let grant = receipt.as_ref().map(Receipt::grant);
+        self.place.count(own.terms, permits, grant.as_ref().map_err(|denied| *denied));
+    }
+
     /// Returns the answer that [`pass`](Follower::pass) would give; takes and counts nothing if `ask` and
     /// `ask_line` take nothing.
     pub(super) fn look(
@@ -219,7 +278,7 @@ impl<L: HasLine> Follower<L> {
         ask: impl FnMut(&L, u64, Terms) -> Result<Grant, Denied>,
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> (Terms, u64, Result<Grant, Denied>) {
-        let Asked { terms, permits, answer, noting } = self.ask(key, permits, ask, ask_line);
+        let Asked { terms, permits, answer, noting, .. } = self.ask(key, permits, ask, ask_line);
         if let (Some(offenders), Err(denied)) = (noting, &answer) {
             offenders.note(key, denied);
         }
@@ -237,16 +296,22 @@ impl<L: HasLine> Follower<L> {
             let (generation, asked) = self.decide(|in_force| {
                 let (terms, offenders) = (in_force.terms, &in_force.offenders);
                 let permits = permits.unwrap_or(terms.cost);
-                let asked = |answer, noting| Asked { terms, permits, answer, noting };
+                let asked = |answer, noting, is_penalized| Asked {
+                    terms,
+                    permits,
+                    answer,
+                    noting,
+                    is_penalized,
+                };
                 let answer = match in_force.penalty_left(key, permits) {
                     Some(left) => {
                         let limit = in_force.limiter.limit(key);
-                        Ok(asked(Err(penalized(limit, permits, left)), None))
+                        Ok(asked(Err(penalized(limit, permits, left)), None, true))
                     }
                     None if !self.has_waiters(terms) => {
                         let answer = ask(&in_force.limiter, permits, terms);
                         let is_denied = answer.is_err();
-                        Ok(asked(answer, offenders.clone().filter(|_| is_denied)))
+                        Ok(asked(answer, offenders.clone().filter(|_| is_denied), false))
                     }
                     None => Err((terms, permits, offenders.clone())),
                 };
@@ -259,7 +324,7 @@ impl<L: HasLine> Follower<L> {
             let answer = ask_line(&self.slot.line, permits);
             // The line has asked the limiter in force: by now it may be one that goes with other terms.
             if self.place.generation.is_still(generation) {
-                return Asked { terms, permits, answer, noting };
+                return Asked { terms, permits, answer, noting, is_penalized: false };
             }
         }
     }

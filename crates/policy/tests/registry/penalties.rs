@@ -1,11 +1,13 @@
 //! Penalties of a registry: keys that offend are refused for a time, whatever the limiter has.
 
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use sluicegate::{KeyedLimiter, Limiter, Offence};
-use sluicegate_policy::{OffenceError, WaitError};
+use sluicegate::{KeyedLimiter, Limiter, ManualClock, Offence};
+use sluicegate_policy::{OffenceError, Registry, WaitError};
 
-use super::{one, registry, reload};
+use super::{MONDAY_NANOS, one, policies, registry, reload};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -233,4 +235,66 @@ fn other_fields_of_the_key_begin_without_offenders() {
     let by_client = log_ins(&penalty("")).replace("\"user\"", "\"client\"");
     assert_eq!(reload(&registry, &by_client), ["replaced a"]);
     assert!(handle.try_acquire("eve", 1).is_ok());
+}
+
+/// Another size of the store makes another store, into which all penalties have to go: also one that begins
+/// while it is made.
+#[test]
+fn a_penalty_that_begins_while_the_size_of_the_store_changes_is_in_force() {
+    const EACH: u64 = 1_500;
+    let sized = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
+    let sizes = [sized(10_000), sized(10_001)];
+    let clock = Arc::new(ManualClock::at(MONDAY_NANOS));
+    let registry = Registry::with_clock(sizes[0].clone(), clock).unwrap();
+    let key = |thread: u64, number: u64| format!("{thread} {number}");
+    thread::scope(|scope| {
+        let offends = |thread: u64| {
+            let handle = registry.keyed("a").unwrap();
+            move || {
+                for number in 0..EACH {
+                    let key = key(thread, number);
+                    assert!(handle.offend(&key, 3).unwrap().is_penalized());
+                    assert!(handle.try_acquire(&key, 1).is_err(), "{key}: in force at once");
+                }
+            }
+        };
+        let threads: Vec<_> = (0..2).map(|thread| scope.spawn(offends(thread))).collect();
+        let mut turn = 0;
+        while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+            turn += 1;
+            registry.reload(sizes[turn % 2].clone()).unwrap();
+        }
+    });
+    let handle = registry.keyed("a").unwrap();
+    let lost: Vec<String> = (0..2)
+        .flat_map(|thread| (0..EACH).map(move |number| key(thread, number)))
+        .filter(|key| handle.penalty_left(key).is_none())
+        .collect();
+    assert_eq!(lost, Vec::<String>::new());
+}
+
+/// One who is pardoned while the store changes is not penalized again by what was carried over.
+#[test]
+fn a_pardon_holds_while_the_size_of_the_store_changes() {
+    let sized = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
+    let sizes = [sized(10_000), sized(10_001)];
+    let clock = Arc::new(ManualClock::at(MONDAY_NANOS));
+    let registry = Registry::with_clock(sizes[0].clone(), clock).unwrap();
+    thread::scope(|scope| {
+        let handle = registry.keyed("a").unwrap();
+        let pardons = scope.spawn(move || {
+            for number in 0..1_500 {
+                let key = number.to_string();
+                handle.offend(&key, 3).unwrap();
+                assert!(handle.pardon(&key), "{key} was penalized");
+                assert!(handle.try_acquire(&key, 1).is_ok(), "{key} is pardoned");
+            }
+        });
+        let mut turn = 0;
+        while !pardons.is_finished() {
+            turn += 1;
+            registry.reload(sizes[turn % 2].clone()).unwrap();
+        }
+    });
+    assert_eq!(registry.keyed("a").unwrap().penalized(), []);
 }
