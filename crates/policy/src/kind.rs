@@ -2,6 +2,7 @@
 
 mod display;
 mod memory;
+mod on_redis;
 mod steady;
 
 use std::sync::Arc;

@@ -6,8 +6,6 @@ use std::time::Duration;
 use humantime::format_duration;
 use indicatif::HumanCount;
 
-use crate::Kind;
-
 /// The Redis or Valkey server that keeps the keys of a limiter, for all machines that ask it.
 ///
 /// This crate has no client: a [`Connector`](crate::Connector) brings one to a [`Registry`](crate::Registry).
@@ -137,50 +135,6 @@ impl fmt::Debug for RedisStore {
             .field("on_failure", &self.on_failure)
             .field("lease", &self.lease)
             .finish()
-    }
-}
-
-impl Kind {
-    /// Returns the reason why no server can keep a limiter of this kind, or `None` if one can.
-    ///
-    /// There are a few numbers besides that only the scripts on the server refuse, such as a rate whose period in
-    /// lowest terms is more than 2^51 steps.
-    #[must_use]
-    pub fn not_on_redis(&self) -> Option<&'static str> {
-        const MOST_SLOTS: u32 = 1_000;
-        const MOST_IN_LOG: u64 = 1 << 20;
-        let is_whole = |time: Duration| time.subsec_nanos().is_multiple_of(1_000);
-        let windows = "expected a window of whole microseconds, in which servers tell the time";
-        match self {
-            Kind::TokenBucket { quota, initial } if *initial < quota.burst() => {
-                Some("expected a bucket that starts full")
-            }
-            Kind::TokenBucket { .. }
-            | Kind::Gcra { .. }
-            | Kind::LeakyMeter(_)
-            | Kind::LeakyMinInterval(_) => None,
-            Kind::SlidingWindow { slots, .. } if *slots > MOST_SLOTS => {
-                Some("expected at most 1000 slots")
-            }
-            Kind::SlidingLog(limit) | Kind::WeightedLog { limit, .. }
-                if limit.permits() > MOST_IN_LOG =>
-            {
-                Some("expected a limit of at most 1048576, as a log on a server remembers no more")
-            }
-            Kind::FixedWindow(limit)
-            | Kind::WindowFromFirst(limit)
-            | Kind::SlidingCounter(limit)
-            | Kind::SlidingLog(limit)
-            | Kind::WeightedLog { limit, .. }
-            | Kind::SlidingWindow { limit, .. } => (!is_whole(limit.period())).then_some(windows),
-            Kind::MultiWindow { .. }
-            | Kind::CalendarWindow { .. }
-            | Kind::Budget { .. }
-            | Kind::All(_) => Some(
-                "expected one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_window, \
-                 sliding_counter, sliding_log, weighted_log",
-            ),
-        }
     }
 }
 

@@ -107,6 +107,9 @@ impl RedisConnector {
         if let Some(server) = servers.get(&key) {
             return Ok(server.clone());
         }
+        if store.url.starts_with("rediss://") {
+            prepare_tls()?;
+        }
         // The client's own error may show the URL, with its password.
         let client = redis::Client::open(store.url.as_str()).map_err(|_| {
             ConnectError(format!(
@@ -157,6 +160,25 @@ impl RedisConnector {
     }
 }
 
+/// Chooses the cryptography of connections by TLS, if the program has chosen none: the client panics without any.
+#[cfg(feature = "tls")]
+#[expect(clippy::unnecessary_wraps, reason = "the other one fails")]
+fn prepare_tls() -> Result<(), ConnectError> {
+    // It fails if there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Ok(())
+}
+
+#[cfg(not(feature = "tls"))]
+fn prepare_tls() -> Result<(), ConnectError> {
+    Err(ConnectError(
+        "`store.redis` begins with rediss://, but this program was built without TLS: it needs the feature `tls` of \
+         sluicegate-redis, and the command its feature `redis-tls` (cargo install --path crates/cli --features \
+         redis-tls)"
+            .to_owned(),
+    ))
+}
+
 impl Connector for RedisConnector {
     fn connect(
         &self,
@@ -196,7 +218,9 @@ fn check(policy: &LimiterPolicy) -> Result<(), ConnectError> {
         [("wait", policy.wait.is_some()), ("penalty", policy.penalty.is_some())]
     {
         if is_given {
-            return Err(ConnectError(format!("no server can keep its `{field}`: {help}")));
+            return Err(ConnectError(format!(
+                "no server can keep its `{field}`: remove it; or keep the limiter here, since {help}"
+            )));
         }
     }
     Ok(())
@@ -300,7 +324,7 @@ fn failure(error: &TryAcquireError) -> RemoteFailure {
 }
 
 /// Returns the limit of a kind as the scripts enforce it.
-fn limit_of(kind: &Kind) -> Result<RedisLimit, ConnectError> {
+pub(crate) fn limit_of(kind: &Kind) -> Result<RedisLimit, ConnectError> {
     let limit = match kind {
         Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
             RedisLimit::token_bucket(*quota)

@@ -30,7 +30,7 @@
 //! | `policy` | `RedisConnector`: the limiters of policy files (`sluicegate-policy`) on the servers that they name |
 //! | `cluster` | `Cluster`: runs scripts on a cluster, and follows keys that move |
 //! | `sentinel` | `Sentinels`: runs scripts on the primary that sentinels name |
-//! | `tls` | connections of the crate `redis` by TLS |
+//! | `tls` | connections of the crate `redis` by TLS, to servers whose certificates the system trusts, or the file that `SSL_CERT_FILE` names |
 
 mod all;
 mod concurrency;

@@ -11,14 +11,17 @@
 //! | `debts` | reservations, cancellations and debts, at random |
 //! | `failover` | a primary, a replica and a sentinel |
 //! | `faults` | a server that ends, or that answers with errors |
+//! | `kinds` | the kinds of policies that a server can keep |
 //! | `links`, `proxy` | a link that loses requests and answers, is slow, or cut |
-//! | `states` | a server that loads its data, or is busy; and one by TLS |
+//! | `states` | a server that loads its data, or is busy |
+//! | `tls` | a server by TLS |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
 //! | `later` | reservations and settlements, on the server's clock |
 //! | `leases` | leases |
 //! | `give_back` | grants that are given back in part, at random |
 //! | `oracle` | slow references in exact fractions |
+//! | `other_client` | the scripts by a client that is not of the crate `redis` |
 //! | `random` | each script against its reference and the engine, by random steps |
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
@@ -32,15 +35,18 @@ mod debts;
 mod failover;
 mod faults;
 mod give_back;
+mod kinds;
 mod later;
 mod leases;
 mod links;
 mod oracle;
+mod other_client;
 mod proxy;
 mod random;
 mod scripts;
 pub(crate) mod server;
 mod states;
+mod tls;
 mod verbs;
 
 pub(crate) use self::verbs::limits;

@@ -259,7 +259,8 @@ pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -
 
 pub(super) fn not_on_redis(field: &str, place: Range<usize>, store: Range<usize>) -> Problem {
     let title = format!("`{field}` does not belong to a store on a server");
-    let label = "expected it only beside a store in the memory of the process";
+    let label =
+        "expected it only beside a store in the memory of the process: remove it, or `store`";
     Problem::new(place, field, title, label).with_context(store, IN_THIS_STORE)
 }
 

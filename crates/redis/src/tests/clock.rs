@@ -1,4 +1,4 @@
-//! A server whose clock is set back.
+//! A server whose clock is set back, or jumps forward.
 
 use super::scripts::{Step, run};
 use super::server::Server;
@@ -27,6 +27,25 @@ fn after_the_clock_was_set_back_what_was_granted_counts_and_comes_back_in_time()
             assert_eq!(granted, [true, false, true, false, comes_back], "{limit:?}, {back}");
             let remaining = answers[1].as_ref().unwrap_err().remaining();
             assert_eq!(remaining, Some(6), "{limit:?}, {back}");
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_forward_earns_the_jump_and_at_most_the_limit() {
+    let server = Server::start();
+    let mut connection = server.connection();
+    for (index, limit) in limits().iter().enumerate() {
+        // By nothing; by a little, which is less than a permit or a window; and by more than any of them lasts.
+        for (ahead, granted) in [(0, 6), (SECOND, 6), (400 * 365 * 86_400 * SECOND / 10, 10)] {
+            let step = |micros, verb, permits| Step { micros, verb, permits };
+            let up_to = step(START + ahead, Verb::UpTo, 10);
+            let steps = [step(START, Verb::Take, 4), up_to, step(START + ahead, Verb::Peek, 1)];
+            let answers = run(&mut connection, limit, &format!("{index} {ahead}"), &steps);
+            let lasts_longer = format!("{limit:?}").contains("3155760000000000");
+            let granted = if lasts_longer { 6 } else { granted };
+            assert_eq!(answers[1].as_ref().unwrap().permits(), granted, "{limit:?}, {ahead}");
+            assert!(answers[2].is_err(), "{limit:?}, {ahead}: more than the limit");
         }
     }
 }

@@ -190,8 +190,11 @@ async fn a_place_is_free_when_its_holder_leaves_or_has_crashed_and_not_while_it_
     assert!(!crashed.leave().await.unwrap(), "its time was over");
     assert!(later.leave().await.unwrap() && alive.leave().await.unwrap());
 
-    let mut gone = short.enter("ada", 1).await.unwrap();
+    let mut gone = long.enter("ada", 2).await.unwrap();
     redis::cmd("FLUSHALL").exec(&mut server.connection()).unwrap();
+    // Once more the limit, and no more, while the first holder is still at work.
+    assert_eq!(long.enter("ada", 2).await.unwrap().permits(), 2);
+    assert!(long.enter("ada", 1).await.unwrap_err().denied().is_some());
     assert!(matches!(gone.renew().await, Err(RenewError::Expired)));
 }
 

@@ -1,12 +1,8 @@
 //! States of a server in which it answers with errors: it loads its data, or runs a script for too long.
 
-use std::process::Command;
-
-use redis::TlsCertificates;
 use sluicegate::quota;
-use tempfile::TempDir;
 
-use super::server::{Server, free_port, wait_until};
+use super::server::{Server, wait_until};
 use crate::{
     Async, BreakerState, Guarded, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError,
 };
@@ -92,52 +88,4 @@ async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that
     server.tell("SCRIPT KILL");
     endless.join().unwrap();
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 8);
-}
-
-#[tokio::test]
-async fn a_limit_is_kept_by_tls_and_a_stranger_is_not_believed() {
-    let folder = TempDir::new().unwrap();
-    let openssl = |arguments: &str| {
-        let status = Command::new("openssl")
-            .args(arguments.split(' '))
-            .current_dir(folder.path())
-            .output()
-            .unwrap_or_else(|error| panic!("cannot run openssl: {error}; run ci/setup.sh base"));
-        assert!(status.status.success(), "{status:?}");
-    };
-    let request =
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost";
-    openssl(&format!(
-        "{request} -addext basicConstraints=critical,CA:TRUE -keyout ca.key -out ca.crt"
-    ));
-    openssl(
-        "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost \
-         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout server.key -out server.csr",
-    );
-    openssl(
-        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -days 2 -copy_extensions copy -out server.crt",
-    );
-    let root = std::fs::read(folder.path().join("ca.crt")).unwrap();
-    let port = free_port();
-    let options = [
-        "--tls-port",
-        &port.to_string(),
-        "--tls-cert-file",
-        "server.crt",
-        "--tls-key-file",
-        "server.key",
-        "--tls-ca-cert-file",
-        "ca.crt",
-        "--tls-auth-clients",
-        "no",
-    ];
-    let _server = Server::in_folder(folder, &options);
-    let url = format!("rediss://localhost:{port}/");
-    let known = TlsCertificates { client_tls: None, root_cert: Some(root) };
-    let client = redis::Client::build_with_tls(url.as_str(), known).unwrap();
-    let limiter = ten(Async::new(client.get_connection_manager().await.unwrap()));
-    assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
-    assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 6);
-    let stranger = redis::Client::open(url).unwrap();
-    assert!(stranger.get_multiplexed_async_connection().await.is_err());
 }
