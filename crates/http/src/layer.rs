@@ -71,7 +71,7 @@ pub use self::by_policy::ByPolicy;
 pub use self::concurrency::Concurrency;
 pub use self::counts::{LayerCounts, RefusalCount};
 pub use self::future::RateLimitFuture;
-pub use self::held::{BodyEnd, ResponseEnd};
+pub use self::held::{BodyEnd, NoResponse, ResponseEnd};
 pub use self::limit::Limit;
 pub use self::limit_by::LimitBy;
 pub use self::peer::Peer;

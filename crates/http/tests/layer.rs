@@ -31,6 +31,8 @@ mod counts;
 mod keys;
 #[path = "layer/known_faults.rs"]
 mod known_faults;
+#[path = "layer/no_response.rs"]
+mod no_response;
 #[path = "layer/options.rs"]
 mod options;
 #[path = "layer/penalized.rs"]

@@ -8,8 +8,7 @@ use http_body::Body;
 
 use super::Shared;
 use super::body::LimitedBody;
-use super::held::Held;
-use super::take::Kept;
+use super::held::{Held, KeptForResponse, NoResponse};
 use crate::fields::PolicyState;
 
 /// The work that is left when the response to a request is known: none for most requests.
@@ -18,12 +17,28 @@ pub(super) struct After {
     /// The states of the limits, for the fields of the response.
     pub(super) states: Vec<PolicyState<'static>>,
     /// The permits that are settled, or given back, when the response is known or has ended.
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: KeptForResponse,
 }
 
 impl After {
+    /// Does the work, now that the service has responded or failed.
+    pub(super) fn end<R: Body, E>(
+        after: Option<Box<After>>,
+        response: Result<Response<R>, E>,
+    ) -> Result<Response<LimitedBody<R>>, E> {
+        match response {
+            Ok(response) => Ok(After::finish(after, response)),
+            Err(error) => {
+                if let Some(after) = after {
+                    after.kept.end(NoResponse::Failed);
+                }
+                Err(error)
+            }
+        }
+    }
+
     /// Settles what the head of a response settles, adds the fields, and lets its body hold the rest.
-    pub(super) fn finish<R: Body>(
+    fn finish<R: Body>(
         after: Option<Box<After>>,
         response: Response<R>,
     ) -> Response<LimitedBody<R>> {

@@ -10,7 +10,7 @@ use sluicegate::{
     Outcome, TimedInFlight,
 };
 
-use super::held::{BodyEnd, ResponseEnd};
+use super::held::{BodyEnd, NoResponse, ResponseEnd};
 use super::refusal::RefusalReason;
 use super::settled::{Charge, Settlement};
 use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits};
@@ -29,8 +29,10 @@ use crate::fields::PolicyState;
 /// per key refuses with 429. Neither tells a wait, as no clock says when a request ends.
 ///
 /// An [`Adaptive`] limit learns from each request: from its time until the body of the response has ended, and from
-/// a status that says that the service has too much to do ([`overload_by`](Concurrency::overload_by)). A
-/// response whose body fails or is dropped halfway tells it nothing, and nor does a service that fails.
+/// a status that says that the service has too much to do ([`overload_by`](Concurrency::overload_by)). If there is no
+/// response, it learns from the [time limit](super::RateLimitLayer::time_limit) of the layer, and from what else
+/// [`overload_without_response`](Concurrency::overload_without_response) says. A response whose body fails or is
+/// dropped halfway tells it nothing.
 ///
 /// Allocates for each request, what holds the permits.
 ///
@@ -58,6 +60,7 @@ pub struct Concurrency<L> {
     limit: L,
     longest: Duration,
     is_overload: fn(StatusCode) -> bool,
+    is_overload_without_response: fn(NoResponse) -> bool,
 }
 
 /// Returns true for the statuses by which services say that they have too much to do.
@@ -74,7 +77,12 @@ impl<L> Concurrency<L> {
     /// Limits what is in flight by `limit`.
     #[must_use]
     pub fn new(limit: L) -> Concurrency<L> {
-        Concurrency { limit, longest: Duration::ZERO, is_overload }
+        Concurrency {
+            limit,
+            longest: Duration::ZERO,
+            is_overload,
+            is_overload_without_response: |why| why == NoResponse::TimedOut,
+        }
     }
 
     /// Lets requests wait for their permits, each for no longer than `longest`. With 0, the default, none
@@ -89,6 +97,30 @@ impl<L> Concurrency<L> {
     #[must_use]
     pub fn overload_by(self, is_overload: fn(StatusCode) -> bool) -> Concurrency<L> {
         Concurrency { is_overload, ..self }
+    }
+
+    /// Sets the reasons for which there is no response that tell an [`Adaptive`] limit that too much is in flight. The
+    /// default is [`NoResponse::TimedOut`]. Without effect for a limit that is not adaptive.
+    ///
+    /// A time limit of another layer is not told apart by itself: one inside, such as tower's `Timeout`, is
+    /// [`NoResponse::Failed`], and one outside is [`NoResponse::Dropped`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::{Adaptive, Vegas};
+    /// use sluicegate_http::layer::{Concurrency, Limit, NoResponse};
+    ///
+    /// // Behind it there is a layer of tower that times out, and fails for no other reason.
+    /// let adaptive = Arc::new(Adaptive::new(Vegas::new()));
+    /// let limit = Limit::of_all(
+    ///     Concurrency::new(adaptive).overload_without_response(|why| why != NoResponse::Dropped),
+    /// );
+    /// ```
+    #[must_use]
+    pub fn overload_without_response(self, is_overload: fn(NoResponse) -> bool) -> Concurrency<L> {
+        Concurrency { is_overload_without_response: is_overload, ..self }
     }
 
     fn can_wait(&self, refused: &RefusalReason) -> bool {
@@ -122,7 +154,11 @@ where
                 _ => Outcome::Ignored,
             });
         });
-        let settlement = Settlement::End(Arc::new(outcome));
+        let is_overload = self.is_overload_without_response;
+        let settlement = Settlement::EndOrNone {
+            end: Arc::new(outcome),
+            none: Arc::new(move |why| is_overload(why).then_some(OVERLOAD)),
+        };
         Taken::kept(Standing::Told(state(limit, used)), Kept::Charge(charge, settlement))
     }
 }

@@ -10,6 +10,7 @@ use sluicegate::{Denied, TimeLimiter};
 use super::Shared;
 use super::after::After;
 use super::claim::Claim;
+use super::held::{KeptForResponse, NoResponse};
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
 use super::take::{Hold, Kept, Taken};
@@ -109,7 +110,7 @@ impl Shared {
         let (states, kept) = after.map(|after| (after.states, after.kept)).unwrap_or_default();
         let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
         // Its places in flight are free from now on, also if the response is slow.
-        drop(kept);
+        kept.end(NoResponse::TimedOut);
         self.refuse(&refused, parts).unwrap_or_default()
     }
 
@@ -227,7 +228,8 @@ impl Shared {
             return Passed::DONE;
         }
         states.sort_by_key(|state| state.which);
-        let after = After { shared: Arc::clone(self), states, kept: all_kept };
+        let kept = KeptForResponse::new(all_kept);
+        let after = After { shared: Arc::clone(self), states, kept };
         Passed { after: Some(Box::new(after)), is_limited: true }
     }
 

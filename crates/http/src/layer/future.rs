@@ -121,8 +121,8 @@ where
                     return Poll::Ready(Ok(response.map(LimitedBody::service)));
                 }
                 Projected::Finishes { response, after } => {
-                    let response = ready!(response.poll(context))?;
-                    return Poll::Ready(Ok(After::finish(after.take(), response)));
+                    let response = ready!(response.poll(context));
+                    return Poll::Ready(After::end(after.take(), response));
                 }
                 Projected::Waits { waiting } => {
                     let (parts, decision) = match waiting {
@@ -143,7 +143,7 @@ where
                 }
                 Projected::Timed { call } => match ready!(call.as_mut().poll(context)) {
                     Ok((response, after)) => {
-                        return Poll::Ready(Ok(After::finish(after, response?)));
+                        return Poll::Ready(After::end(after, response));
                     }
                     Err(response) => Stage::Refused { response: Some(response) },
                 },

@@ -45,6 +45,54 @@ pub enum BodyEnd {
     Dropped,
 }
 
+/// The reason for which a request has no response of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoResponse {
+    /// The service has taken longer than the [time limit](super::RateLimitLayer::time_limit) of the layer.
+    TimedOut,
+    /// The service has failed: it has returned an error instead of a response.
+    Failed,
+    /// The future of the response was dropped: the client has gone away, or a layer further outside has given up.
+    Dropped,
+}
+
+/// Permits that are kept until there is a response. Dropping them is a response that is dropped.
+#[derive(Debug, Default)]
+pub(super) struct KeptForResponse(Vec<Kept>);
+
+impl KeptForResponse {
+    pub(super) fn new(kept: Vec<Kept>) -> KeptForResponse {
+        KeptForResponse(kept)
+    }
+
+    /// Returns the permits, now that there is a response.
+    fn into_kept(mut self) -> Vec<Kept> {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Settles what is settled without a response, and gives the places in flight back.
+    pub(super) fn end(mut self, why: NoResponse) {
+        self.settle(why);
+    }
+
+    fn settle(&mut self, why: NoResponse) {
+        for kept in self.0.drain(..) {
+            if let Kept::Charge(charge, settlement) = kept
+                && let Some(used) = settlement.without_response(why)
+            {
+                charge.settle(used);
+            }
+        }
+    }
+}
+
+impl Drop for KeptForResponse {
+    fn drop(&mut self) {
+        self.settle(NoResponse::Dropped);
+    }
+}
+
 /// Permits that are held until a response has ended. Dropping it is an end, too.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -58,7 +106,8 @@ pub(super) struct Held {
 
 impl Held {
     /// Settles what the head of a response settles, and holds the rest. Returns `None` if nothing is left.
-    pub(super) fn after_head(kept: Vec<Kept>, head: &Parts) -> Option<Box<Held>> {
+    pub(super) fn after_head(kept: KeptForResponse, head: &Parts) -> Option<Box<Held>> {
+        let kept = kept.into_kept();
         if kept.is_empty() {
             return None;
         }

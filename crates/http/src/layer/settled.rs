@@ -9,7 +9,7 @@ use sluicegate::{
     AsKey, Clock, Denied, Each, Estimate, Grant, Keyed, KeyedLimiter, Observe, Queued, Settle,
 };
 
-use super::held::ResponseEnd;
+use super::held::{NoResponse, ResponseEnd};
 use super::refusal::RefusalReason;
 use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits, ask_after_look, looked};
 use super::wait_up_to::{WaitUpTo, comes_later};
@@ -146,10 +146,16 @@ pub struct Settled<L> {
 pub(super) enum Settlement {
     Head(UsedByHead),
     End(UsedByEnd),
+    /// At the end of the response, or else when it is known that there is none.
+    EndOrNone {
+        end: UsedByEnd,
+        none: UsedByNone,
+    },
 }
 
 type UsedByHead = Arc<dyn Fn(&Parts) -> Option<u64> + Send + Sync>;
 type UsedByEnd = Arc<dyn Fn(&ResponseEnd<'_>) -> Option<u64> + Send + Sync>;
+type UsedByNone = Arc<dyn Fn(NoResponse) -> Option<u64> + Send + Sync>;
 
 impl Settlement {
     pub(super) fn is_by_head(&self) -> bool {
@@ -160,7 +166,7 @@ impl Settlement {
     pub(super) fn by_head(&self, head: &Parts) -> Option<u64> {
         match self {
             Settlement::Head(used) => used(head),
-            Settlement::End(_) => None,
+            Settlement::End(_) | Settlement::EndOrNone { .. } => None,
         }
     }
 
@@ -168,7 +174,15 @@ impl Settlement {
     pub(super) fn at_end(&self, end: &ResponseEnd<'_>) -> Option<u64> {
         match self {
             Settlement::Head(_) => None,
-            Settlement::End(used) => used(end),
+            Settlement::End(used) | Settlement::EndOrNone { end: used, .. } => used(end),
+        }
+    }
+
+    /// Returns what was used, if the reason for which there is no response tells it.
+    pub(super) fn without_response(&self, why: NoResponse) -> Option<u64> {
+        match self {
+            Settlement::Head(_) | Settlement::End(_) => None,
+            Settlement::EndOrNone { none, .. } => none(why),
         }
     }
 }
