@@ -1,5 +1,6 @@
 //! A browser without a window.
 
+mod idle;
 mod visitor;
 
 use std::path::Path;
@@ -29,6 +30,15 @@ const ARGUMENTS: [&str; 10] = [
     "--hide-scrollbars",
 ];
 
+/// Runs the driver until the process that started it is gone, however it ends, and removes the profile of its browser.
+const DRIVER: &str = r#"trap : TERM
+chromedriver --port=0 </dev/null &
+read -r _
+kill -TERM 0
+wait
+rm -rf "$1"
+kill -KILL 0"#;
+
 /// The longest that the driver waits for the browser, which takes seconds: machines may be slow.
 const PATIENCE_MILLIS: u32 = 300_000;
 
@@ -39,7 +49,7 @@ const AXE: &str = include_str!("../axe-core/axe.min.js");
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
-    driver: Driver,
+    _driver: Driver,
     /// Removed when it is dropped.
     _profile: TempDir,
 }
@@ -117,21 +127,19 @@ impl WebDriverCompatibleCommand for Extension {
 
 impl Browser {
     /// Starts Chromium with a new profile.
-    ///
-    /// # Panics
-    ///
-    /// If there is no `chromedriver` or no Chromium: `ci/setup.sh browser` installs both.
-    pub async fn start() -> Browser {
-        let driver = Command::new("chromedriver")
-            .arg("--port=0")
+    async fn start() -> Browser {
+        let profile = tempfile::tempdir().unwrap();
+        let driver = Command::new("sh")
+            .args(["-c", DRIVER, "driver"])
+            .arg(profile.path())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn();
-        let driver = driver.expect("no chromedriver; ci/setup.sh browser installs it");
+        let driver = driver.expect("no sh");
         let mut driver = Driver(driver);
         let port = port(&mut driver.0).await;
-        let profile = tempfile::tempdir().unwrap();
         let mut arguments = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         let capabilities = json!({
@@ -144,17 +152,7 @@ impl Browser {
             .connect(&format!("http://127.0.0.1:{port}"))
             .await;
         let client = client.expect("no Chromium; ci/setup.sh browser installs it");
-        Browser { client, driver, _profile: profile }
-    }
-
-    /// Ends the browser.
-    ///
-    /// # Panics
-    ///
-    /// If it is gone already.
-    pub async fn stop(self) {
-        self.client.close().await.unwrap();
-        drop(self.driver);
+        Browser { client, _driver: driver, _profile: profile }
     }
 
     /// Shows a file on a screen of that size, to a reader who prefers these colours.
@@ -290,5 +288,5 @@ async fn port(driver: &mut Child) -> u16 {
             return port.trim_end_matches('.').parse().unwrap();
         }
     }
-    panic!("chromedriver ended before it listened");
+    panic!("no chromedriver, or it ended before it listened; ci/setup.sh browser installs it");
 }

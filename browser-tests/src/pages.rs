@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 /// A folder with a page of each kind.
 #[derive(Debug)]
 pub struct Pages {
-    folder: TempDir,
+    _folder: TempDir,
     /// The bundled log, with its 17 limiters.
     pub sample: PathBuf,
     /// The same, with requests that wait.
@@ -53,14 +54,26 @@ interval = "1 minute"
 match = { method = "TRACE" }
 "#;
 
+/// The pages, while a test has them.
+static SHARED: Mutex<Weak<Pages>> = Mutex::new(Weak::new());
+
 impl Pages {
-    /// Writes the pages.
+    /// Returns the pages of a test that has them at this time, or writes them.
     ///
     /// # Panics
     ///
     /// If one cannot be written.
     #[must_use]
-    pub fn new() -> Pages {
+    pub fn shared() -> Arc<Pages> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let pages = Arc::new(Pages::new());
+            *shared = Arc::downgrade(&pages);
+            pages
+        })
+    }
+
+    fn new() -> Pages {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: String| {
             let path = folder.path().join(name);
@@ -79,7 +92,7 @@ impl Pages {
         let shaped = write("shaped.html", page(BUNDLED, &Source::Sample, &shape));
         let awkward = write("awkward.html", page(AWKWARD, &Source::File(log), &few));
         let empty = write("empty.html", page(AWKWARD, &Source::File(nothing), &Options::default()));
-        Pages { folder, sample, shaped, awkward, empty }
+        Pages { _folder: folder, sample, shaped, awkward, empty }
     }
 
     /// Returns all of them, with their names.
@@ -91,18 +104,6 @@ impl Pages {
             ("awkward", &self.awkward),
             ("empty", &self.empty),
         ]
-    }
-
-    /// Returns the folder that they are in.
-    #[must_use]
-    pub fn folder(&self) -> &std::path::Path {
-        self.folder.path()
-    }
-}
-
-impl Default for Pages {
-    fn default() -> Pages {
-        Pages::new()
     }
 }
 

@@ -14,6 +14,8 @@ mod keyboard;
 mod link;
 #[path = "playground/looks.rs"]
 mod looks;
+#[path = "playground/relay.rs"]
+mod relay;
 #[path = "playground/scenarios.rs"]
 mod scenarios;
 #[path = "playground/served.rs"]
@@ -33,7 +35,7 @@ struct Visit {
 impl Visit {
     /// Opens the page with a fragment of the address, which begins with `#` or is empty.
     async fn to(fragment: &str) -> Visit {
-        let visit = Visit { browser: Browser::start().await, server: Served::start(0).await };
+        let visit = Visit { browser: Browser::take().await, server: Served::start(0).await };
         visit.open(fragment).await;
         visit.live().await;
         visit
@@ -67,7 +69,7 @@ impl Visit {
     /// Ends the visit: the console has told of nothing wrong.
     async fn end(self) {
         assert_eq!(self.browser.console().await, Vec::<Value>::new());
-        self.browser.stop().await;
+        self.browser.give_back();
         self.server.stop().await;
     }
 }

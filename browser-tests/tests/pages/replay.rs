@@ -54,7 +54,7 @@ async fn none(browser: &Browser, found: &str, of: &str) {
 
 #[tokio::test]
 async fn pages_fit_every_screen_in_both_schemes_and_everybody_can_use_them() {
-    let (browser, pages) = (Browser::start().await, Pages::new());
+    let (browser, pages) = (Browser::take().await, Pages::shared());
     for (name, path) in pages.all() {
         for view in View::ALL {
             for scheme in SCHEMES {
@@ -78,18 +78,19 @@ async fn pages_fit_every_screen_in_both_schemes_and_everybody_can_use_them() {
             }
         }
     }
-    browser.stop().await;
+    browser.give_back();
 }
 
 #[tokio::test]
 async fn a_page_needs_no_script() {
-    let (browser, pages) = (Browser::start().await, Pages::new());
+    let (browser, pages) = (Browser::take().await, Pages::shared());
     let [phone, ..] = View::ALL;
     browser.show(&pages.sample, phone, Scheme::Light).await;
     let with = browser.value(TEXT).await;
     browser.allow_scripts(false).await;
     browser.show(&pages.sample, phone, Scheme::Light).await;
     let without = browser.value(TEXT).await;
+    browser.allow_scripts(true).await;
     assert_eq!(with, without);
     let text = without.as_str().unwrap();
     for part in [
@@ -105,12 +106,12 @@ async fn a_page_needs_no_script() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert_eq!(browser.console().await, Vec::<Value>::new());
-    browser.stop().await;
+    browser.give_back();
 }
 
 #[tokio::test]
 async fn a_keyboard_reaches_everything_and_is_seen_to() {
-    let (browser, pages) = (Browser::start().await, Pages::new());
+    let (browser, pages) = (Browser::take().await, Pages::shared());
     let [.., desktop] = View::ALL;
     browser.show(&pages.sample, desktop, Scheme::Dark).await;
     let focused = "(() => {
@@ -130,12 +131,12 @@ async fn a_keyboard_reaches_everything_and_is_seen_to() {
     assert_eq!(texts[0], "Skip to the results");
     assert_eq!(texts.last().unwrap(), "policy.toml, as it was read");
     assert_eq!(texts.iter().filter(|text| *text == "per-client").count(), 2);
-    browser.stop().await;
+    browser.give_back();
 }
 
 #[tokio::test]
 async fn a_page_is_printed_dark_on_light_and_whole() {
-    let (browser, pages) = (Browser::start().await, Pages::new());
+    let (browser, pages) = (Browser::take().await, Pages::shared());
     let paper = View { name: "paper", width: 700, height: 1000 };
     browser.show(&pages.sample, paper, Scheme::Dark).await;
     browser.prefer(Scheme::Dark, "print").await;
@@ -150,5 +151,5 @@ async fn a_page_is_printed_dark_on_light_and_whole() {
         height.as_f64().unwrap() > 1000.0,
         "the policy is printed though it is folded: {height}"
     );
-    browser.stop().await;
+    browser.give_back();
 }

@@ -28,5 +28,13 @@ export function complain(node, message) {
   node.hidden = !message;
 }
 
+/** Lets a button fold and unfold a node, for screens that have no room for all of it. */
+export function folds(button, node) {
+  button.addEventListener('click', () => {
+    const isOpen = node.classList.toggle('open');
+    button.setAttribute('aria-expanded', isOpen);
+  });
+}
+
 /** Whether the reader asks for less movement. */
 export const calm = matchMedia('(prefers-reduced-motion: reduce)');

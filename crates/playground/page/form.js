@@ -95,11 +95,11 @@ export class SideForm {
       fields.push(
         this.#field({
           id: 'wait',
-          label: 'Wait',
+          label: 'Wait up to',
           unit: 'seconds',
           kind: 'duration',
           minimum: 0,
-          help: 'Requests wait in line for that long before they are refused. Leave it empty to refuse at once.',
+          help: 'The longest time that a request waits in line before it is refused. Leave it empty to refuse at once.',
         }),
       );
     this.parameters.replaceChildren(...fields);

@@ -244,6 +244,8 @@ export class Playground {
   #showConnection(state) {
     const node = byId('connection');
     node.dataset.state = state;
+    // A stream begins with the decisions that came last, those that were shown before among them.
+    if (state === 'live') this.#clear();
     node.textContent = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' }[state];
   }
 

@@ -1,6 +1,6 @@
 // The forms that send requests: one, a burst, and steady streams.
 
-import { byId, complain, make } from './dom.js';
+import { byId, complain, folds, make } from './dom.js';
 import { number } from './words.js';
 
 /** The most streams at a time. */
@@ -18,6 +18,7 @@ export class Requests {
       event.preventDefault();
       this.one();
     });
+    folds(byId('more'), byId('send'));
     byId('send-burst').addEventListener('click', () => this.burst());
     byId('stream-form').addEventListener('submit', event => {
       event.preventDefault();

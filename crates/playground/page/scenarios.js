@@ -48,6 +48,8 @@ export class Scenarios {
     this.#buttons.forEach((button, index) => {
       const isPlaying = this.#scenarios[index] === scenario;
       button.setAttribute('aria-pressed', isPlaying);
+      // Small screens show a part of the list.
+      if (isPlaying) byId('scenarios').scrollTo({ left: button.offsetLeft - 60 });
       button.querySelector('progress').value = 0;
     });
     write(byId('caption-heading'), scenario?.name ?? 'Your own set-up');

@@ -5,6 +5,15 @@ const BASE = 'playground';
 /** Waits before new attempts to connect, in milliseconds; the last one is repeated. */
 const PAUSES = [250, 1000, 2000, 4000];
 
+/** The longest silence of a server that is there, in milliseconds: it sends a frame each second. */
+const SILENCE = 3000;
+
+/** The time between two looks whether the server has gone silent, in milliseconds. */
+const LOOK = 500;
+
+/** The longest wait for an answer, in milliseconds. */
+const ANSWER = 10_000;
+
 /** An answer that refuses a request, with the problem details of the server. */
 export class Refused extends Error {
   constructor(status, problem) {
@@ -24,6 +33,7 @@ export class Session extends EventTarget {
   #attempt = 0;
   #wanted = null;
   #timer = 0;
+  #heard = Infinity;
 
   /** Asks for a list that never changes: `algorithms` or `scenarios`. */
   static async list(name) {
@@ -33,6 +43,7 @@ export class Session extends EventTarget {
   /** Starts a session. `wanted()` returns the set-up and the streams of now, for each attempt. */
   async start(wanted) {
     this.#wanted = wanted;
+    setInterval(() => this.#watch(), LOOK);
     await this.#connect(false);
   }
 
@@ -90,11 +101,16 @@ export class Session extends EventTarget {
     this.#events?.close();
     const events = new EventSource(`${BASE}/sessions/${this.#id}/events`);
     this.#events = events;
+    this.#heard = performance.now();
     events.addEventListener('open', () => {
+      this.#heard = performance.now();
       this.#attempt = 0;
       this.#tell('connection', 'live');
     });
-    events.addEventListener('frame', event => this.#tell('frame', JSON.parse(event.data)));
+    events.addEventListener('frame', event => {
+      this.#heard = performance.now();
+      this.#tell('frame', JSON.parse(event.data));
+    });
     events.addEventListener('error', () => {
       // The browser tries again by itself, unless the server knows the session no more.
       if (events.readyState === EventSource.CLOSED) this.#retry();
@@ -102,8 +118,19 @@ export class Session extends EventTarget {
     });
   }
 
+  /**
+   * Replaces a stream that is open and silent: a browser does not notice that its server has stopped or the network is gone.
+   * The session may still be there, so the new stream is one of the same.
+   */
+  #watch() {
+    if (performance.now() - this.#heard <= SILENCE) return;
+    this.#tell('connection', 'lost');
+    this.#listen();
+  }
+
   #retry() {
     this.#events?.close();
+    this.#heard = Infinity;
     this.#tell('connection', 'lost');
     const pause = PAUSES[Math.min(this.#attempt++, PAUSES.length - 1)];
     clearTimeout(this.#timer);
@@ -130,7 +157,7 @@ export class Session extends EventTarget {
 function post(method, path, body) {
   const content =
     body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-  return fetch(path, { method, ...content });
+  return fetch(path, { method, signal: AbortSignal.timeout(ANSWER), ...content });
 }
 
 async function answer(response) {

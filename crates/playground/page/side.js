@@ -1,6 +1,6 @@
 // A side of the page: its form, the drawing of its limiter, its totals, and its numbers as a table.
 
-import { byId, make, write } from './dom.js';
+import { byId, folds, make, write } from './dom.js';
 import { describe, drawLimiter, rows } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
 import { SideForm } from './form.js';
@@ -47,6 +47,11 @@ export class Side {
       },
       '×',
     );
+    const edit = make(
+      'button',
+      { type: 'button', class: 'more', 'aria-expanded': 'false', 'aria-label': `Edit limiter ${this.name}` },
+      'Edit',
+    );
     const numbers = make(
       'details',
       { class: 'numbers' },
@@ -63,6 +68,7 @@ export class Side {
         make('span', { class: 'letter', 'aria-hidden': 'true' }, this.name),
         this.form.algorithm,
         this.form.perKey,
+        edit,
         remove,
       ),
       this.form.summary,
@@ -82,6 +88,7 @@ export class Side {
         numbers,
       ),
     );
+    folds(edit, this.node);
     this.#scene = new Scene(drawing);
     this.#resized = new ResizeObserver(([{ contentRect }]) => (this.#width = contentRect.width));
     this.#resized.observe(drawing);
@@ -141,7 +148,7 @@ export class Side {
     this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
     const keys = [...this.history.keys].sort().slice(0, 3);
     const shares = keys.map(([key, { asked, granted }]) => `${key} ${Math.round((granted / asked) * 100)} %`);
-    write(this.#nodes.keys, keys.length > 1 ? shares.join(' · ') : '');
+    write(this.#nodes.keys, keys.length > 1 ? `granted: ${shares.join(', ')}` : '');
   }
 }
 

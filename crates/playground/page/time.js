@@ -32,7 +32,7 @@ export class Time {
     return this.#speed;
   }
 
-  /** Pauses, or goes on. */
+  /** Pauses, or resumes. */
   toggle() {
     this.#change(this.#speed === 0 ? this.pace : 0);
   }
@@ -41,7 +41,7 @@ export class Time {
   show(speed) {
     if (speed > 0) this.pace = speed;
     this.#speed = speed;
-    write(byId('pause').firstChild, speed === 0 ? 'Go on' : 'Pause');
+    write(byId('pause').firstChild, speed === 0 ? 'Resume' : 'Pause');
     for (const input of byId('speed').querySelectorAll('input')) input.checked = Number(input.value) === this.pace;
   }
 }

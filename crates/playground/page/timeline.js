@@ -3,19 +3,17 @@
 import { byId, write } from './dom.js';
 import { naturalSpan } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
-import { clock, count, level, span } from './words.js';
+import { drawTicks, TICKS } from './draw/ticks.js';
+import { count, level, span } from './words.js';
 
-/** The height of a side's lane, and of the axis below. */
+/** The height of a side's lane. */
 const LANE = 56;
-const AXIS = 20;
 /** Room at the top of a lane for its text. */
 const HEAD = 16;
 /** Room on the left for the letters of the sides. */
 const LEFT = 30;
 /** The width of a bar, in pixels. */
-const BAR = 5;
-/** Steps of the labels of time, in seconds. */
-const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+const BAR = 10;
 
 export class Timeline {
   #svg = byId('timeline');
@@ -28,7 +26,7 @@ export class Timeline {
 
   draw(sides, now, seconds) {
     if (this.#width === 0) return;
-    const height = sides.length * LANE + AXIS;
+    const height = sides.length * LANE + TICKS;
     const from = Math.max(-0.01 * seconds, now - seconds);
     const x = at => LEFT + ((at - from) / seconds) * (this.#width - LEFT);
     const width = seconds / Math.max(1, Math.floor((this.#width - LEFT) / BAR));
@@ -38,7 +36,8 @@ export class Timeline {
       ...lanes.flatMap(lane => [...lane.values()].flatMap(bin => [bin.granted + bin.late, bin.refused])),
     );
     this.#scene.draw(this.#width, height, scene => {
-      this.#drawAxis(scene, { x, from, now, seconds, bottom: height - AXIS });
+      const [left, right, bottom] = [LEFT, this.#width, height - TICKS];
+      drawTicks(scene, { left, right, from, to: from + seconds, top: 0, bottom });
       sides.forEach((side, index) => {
         const top = index * LANE + HEAD;
         const middle = top + (LANE - HEAD) / 2;
@@ -62,16 +61,6 @@ export class Timeline {
         .map(({ name, totals }) => `${name}: ${count(totals.granted, 'request')} granted, ${totals.refused} refused`)
         .join('; '),
     );
-  }
-
-  #drawAxis(scene, { x, from, now, seconds, bottom }) {
-    const step = STEPS.find(step => (step / seconds) * (this.#width - LEFT) > 70) ?? STEPS.at(-1);
-    for (let at = Math.ceil(from / step) * step; at <= now; at += step) {
-      if (at < 0) continue;
-      scene.line('grid', x(at), 0, x(at), bottom + 3);
-      const isNear = x(at) > this.#width - 24 || x(at) < LEFT + 14;
-      if (!isNear) scene.text('note', x(at), bottom + 15, clock(at, step < 1 ? 1 : 0), 'middle');
-    }
   }
 }
 

@@ -46,6 +46,7 @@ const FILES: &[PageFile] = &files![
     "draw/line.js": JAVASCRIPT,
     "draw/log.js": JAVASCRIPT,
     "draw/scene.js": JAVASCRIPT,
+    "draw/ticks.js": JAVASCRIPT,
     "draw/windows.js": JAVASCRIPT,
     "drawings.css": CSS,
     "form.js": JAVASCRIPT,

@@ -54,7 +54,7 @@ async fn time_is_stopped_hastened_and_begun_anew() {
     let clock = "document.getElementById('clock').value";
     browser.until(&format!("{clock} != '0:00.0'")).await;
     browser.click("#pause").await;
-    browser.until("document.querySelector('#pause span').textContent == 'Go on'").await;
+    browser.until("document.querySelector('#pause span').textContent == 'Resume'").await;
     browser.settle().await;
     let stopped = browser
         .until(&format!("window.was == {clock} ? {clock} : (window.was = {clock}, false)"))

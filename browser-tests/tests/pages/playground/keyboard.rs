@@ -58,7 +58,7 @@ async fn single_keys_do_what_their_list_says() {
     browser.press("t").await;
     browser.until("document.querySelectorAll('#streams li').length == 0").await;
     browser.press("p").await;
-    browser.until("document.querySelector('#pause span').textContent == 'Go on'").await;
+    browser.until("document.querySelector('#pause span').textContent == 'Resume'").await;
     browser.press("p").await;
     browser.until("document.querySelector('#pause span').textContent == 'Pause'").await;
     browser.press("r").await;

@@ -8,7 +8,7 @@ use crate::{SCHEMES, keep_picture};
 
 /// Elements that stand out of the page to the right.
 const TOO_WIDE: &str = "[...document.querySelectorAll('body *')]
-    .filter(e => !e.closest('.scroll, .skip, .hidden, dialog') && e.getBoundingClientRect().right > innerWidth + 0.5)
+    .filter(e => !e.closest('.scroll, #scenarios, .skip, .hidden, dialog') && e.getBoundingClientRect().right > innerWidth + 0.5)
     .map(e => e.outerHTML.slice(0, 160))";
 
 /// Texts of drawings that are outside of them, with the least contrast of their texts and marks with the card below. (axe

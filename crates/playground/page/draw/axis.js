@@ -15,6 +15,10 @@ const LOW = 90;
 /** Requests nearer than this are one dot, in pixels. */
 const NEAR = 5;
 
+/** Room that a number of requests needs beside its dot or cross, and that it needs with the outcome, in pixels. */
+const NUMBER = 26;
+const WORDS = 84;
+
 /** An axis of `seconds` from `left` to `right`, with an instant on it. */
 export class Axis {
   constructor(left, right, now, seconds) {
@@ -41,13 +45,19 @@ export function drawNow(scene, axis, top, bottom) {
   scene.text('note', axis.nowX + 4, bottom - 5, 'now');
 }
 
+/** Writes what a span of time is, at its start, if it is wide enough. */
+export function drawSpan(scene, left, right, bottom, text) {
+  if (right - left > 74) scene.text('note', left + 5, bottom - 5, text);
+}
+
 /**
  * Draws requests below a chart: dots that were granted, and under them crosses that were refused; the more at once, the
- * larger.
+ * larger, with their number where there is room for it.
  */
 export function drawRequests(scene, axis, marks, bottom) {
   let [granted, refused] = ['', ''];
-  for (const group of groups(marks, axis)) {
+  const found = groups(marks, axis);
+  for (const group of found) {
     const r = Math.min(5, 1.6 + Math.sqrt(group.count) * 0.9);
     if (group.granted)
       granted += `M${(group.x - r).toFixed(1)} ${bottom + 8}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
@@ -56,6 +66,15 @@ export function drawRequests(scene, axis, marks, bottom) {
   }
   scene.path('dot granted', granted);
   scene.path('dot refused', refused);
+  for (const kind of [true, false]) {
+    const ofKind = found.filter(({ granted }) => granted === kind);
+    ofKind.forEach(({ x, count }, index) => {
+      const room = (ofKind[index + 1]?.x ?? axis.right + GAUGE / 4) - x;
+      if (room < (count > 1 ? NUMBER : WORDS)) return;
+      const text = room < WORDS ? String(count) : `${count} ${kind ? 'granted' : 'refused'}`;
+      scene.text('note', x + 8, bottom + (kind ? 12 : 22), text);
+    });
+  }
 }
 
 function groups(marks, axis) {

@@ -1,10 +1,13 @@
 // Buckets: tokens that come in continuously or in steps, and a queue that drains. The level over time flows into a vessel.
 
 import { drawGauge, drawNow, drawRequests } from './axis.js';
-import { level, soon as inSeconds, span } from '../words.js';
+import { count, level, soon as inSeconds, span } from '../words.js';
 
 /** Steps of an interval bucket that are drawn between two frames; there are more only if the clock is very fast. */
 const MOST_STEPS = 100;
+
+/** The width of a letter, at most. */
+const LETTER = 6;
 
 /** Returns what a bucket holds at `now`, from the state that the engine told at `at`. */
 export function levelAt(state, at, now) {
@@ -57,7 +60,7 @@ export function drawBucket(scene, { state, at, samples, marks, axis, box }) {
     scene,
     axis,
     scale.y(state.capacity),
-    `capacity ${level(state.capacity)}, ${refill(state, current, soon, axis.now)}`,
+    [`burst ${level(state.capacity)}`, ...refill(state, current, soon, axis.now)],
   );
   drawCourse(scene, axis, scale, samples, 'water');
   if (soon != null && soon > axis.now && current < state.capacity) {
@@ -86,7 +89,7 @@ export function drawQueue(scene, { state, samples, marks, axis, box }) {
     scene,
     axis,
     scale.y(state.size),
-    `room for ${level(state.size)}, ${level(permits)} ${permits === 1 ? 'leaves' : 'leave'} every ${span(seconds)}`,
+    [`room for ${count(state.size, 'permit')}, ${level(permits)} ${permits === 1 ? 'leaves' : 'leave'} every ${span(seconds)}`],
   );
   drawCourse(scene, axis, scale, samples, 'used');
   finish(scene, axis, box, marks);
@@ -110,7 +113,7 @@ export function bucketRows(state, at, now) {
     ];
   return [
     ['tokens', level(levelAt(state, at, now))],
-    ['capacity', level(state.capacity)],
+    ['burst', level(state.capacity)],
     ['refill', rate(state.refill ?? state.rate)],
     ...(state.debt ? [['debt', level(state.debt)]] : []),
   ];
@@ -121,10 +124,11 @@ function rate([permits, seconds]) {
 }
 
 function refill(state, current, soon, now) {
-  const text = `+${rate(state.refill ?? state.rate)}`;
-  if (state.debt > 0) return `${text}, ${level(state.debt)} owed`;
-  if (soon == null || soon <= now || current >= state.capacity) return `${text}, full`;
-  return `${text}, ${state.kind === 'bucket' ? 'full' : 'next'} in ${inSeconds(soon - now)}`;
+  const [permits, seconds] = state.refill ?? state.rate;
+  const text = `+${count(permits, 'permit')} every ${span(seconds)}`;
+  if (state.debt > 0) return [text, `${level(state.debt)} owed`];
+  if (soon == null || soon <= now || current >= state.capacity) return [text, 'full'];
+  return [text, `${state.kind === 'bucket' ? 'full' : 'next'} in ${inSeconds(soon - now)}`];
 }
 
 /** A scale from the lowest level at the bottom of the box to the highest below its top. */
@@ -133,9 +137,12 @@ function vertical(box, lowest, highest) {
   return { y: value => bottom - ((value - lowest) / (highest - lowest || 1)) * (bottom - top) };
 }
 
-function drawLimit(scene, axis, y, text) {
+/** Draws a limit, and above it as many of the parts of its text as there is room for. */
+function drawLimit(scene, axis, y, parts) {
   scene.line('limit', axis.left, y, axis.right, y);
-  scene.text('note', axis.left, y - 5, text);
+  const most = (axis.right - axis.left + 8) / LETTER;
+  const fits = parts.filter((_, index) => index === 0 || parts.slice(0, index + 1).join(', ').length <= most);
+  scene.text('note', axis.left, y - 5, fits.join(', '));
 }
 
 /** Draws the level over time: its course after each frame, up to the next one or to this instant. */

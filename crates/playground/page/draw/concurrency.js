@@ -1,7 +1,7 @@
 // Requests in flight: a row for each permit, taken from the start of a request to its end.
 
 import { drawGauge, drawNow, drawRequests } from './axis.js';
-import { clock, level } from '../words.js';
+import { clock, count, level } from '../words.js';
 
 /** The most rows that are drawn. */
 const MOST_ROWS = 24;
@@ -14,7 +14,7 @@ export function drawConcurrency(scene, { state, held, marks, axis, box }) {
   const rows = Math.min(state.limit, MOST_ROWS);
   const [top, bottom] = [box.top + 16, box.bottom - 2];
   const height = (bottom - top) / rows;
-  scene.text('note', axis.left, box.top + 9, `limit ${level(state.limit)} at a time`);
+  scene.text('note', axis.left, box.top + 9, `limit: ${count(state.limit, 'permit')} at a time`);
   for (let row = 0; row < rows; row += 1)
     scene.line('seat', axis.left, top + (row + 0.5) * height, axis.right, top + (row + 0.5) * height);
   for (const { request, row, taken } of seated(held, rows)) {

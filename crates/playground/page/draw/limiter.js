@@ -4,6 +4,7 @@ import { Axis, GAUGE, REQUESTS } from './axis.js';
 import { bucketRows, drawBucket, drawQueue, levelAt } from './bucket.js';
 import { concurrencyRows, drawConcurrency, inUse } from './concurrency.js';
 import { LINE, drawLine } from './line.js';
+import { drawTicks, TICKS } from './ticks.js';
 import { counted, drawLog, logRows } from './log.js';
 import { drawWindows, used, windowRows } from './windows.js';
 import { count, level } from '../words.js';
@@ -16,7 +17,7 @@ const LONGEST_KEY = 8;
 
 /** The least height of a drawing, and of a row in it without the waiting line, in pixels. */
 const HEIGHT = 166;
-const ROW = 84;
+const ROW = 92;
 
 /** Room below for the number of keys that are not drawn. */
 const MORE = 16;
@@ -39,9 +40,12 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
   const more = side.states.length - states.length;
   const hasLine = waits || states.some(({ state }) => state.line.length > 0);
   const rows = Math.max(HEIGHT, states.length * (ROW + (hasLine ? LINE : 0)));
-  scene.draw(width, rows + (more > 0 ? MORE : 0), scene => {
+  scene.draw(width, rows + TICKS + (more > 0 ? MORE : 0), scene => {
     const gutter = 22 + 7 * Math.max(...states.map(({ key }) => shortened(key ?? '').length), 0);
     const height = rows / Math.max(1, states.length);
+    const left = states.some(({ key }) => key !== null) ? gutter : 0;
+    const { from, to, right } = new Axis(left, width - GAUGE, now, seconds);
+    drawTicks(scene, { left, right, from, to, top: 18, bottom: rows });
     states.forEach(({ key, state }, index) => {
       const top = index * height;
       const bottom = top + height - (hasLine ? LINE : 0);
@@ -65,7 +69,7 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
       });
       if (hasLine) drawLine(scene, { line: state.line, now, left: name, right: width - GAUGE, y: bottom });
     });
-    if (more > 0) scene.text('note', 0, rows + MORE - 4, `and ${count(more, 'more key')}`);
+    if (more > 0) scene.text('note', 0, rows + TICKS + MORE - 4, `and ${count(more, 'more key')}`);
   });
 }
 

@@ -1,7 +1,7 @@
 // A log of requests: a tick for each, which stops counting when it leaves the window.
 
-import { drawGauge, drawNow, drawRequests } from './axis.js';
-import { clock, level, span } from '../words.js';
+import { drawGauge, drawNow, drawRequests, drawSpan } from './axis.js';
+import { clock, count, level, span } from '../words.js';
 
 /** The width of an entry, and the height of a permit at most, in pixels. */
 const WIDTH = 6;
@@ -35,7 +35,8 @@ export function drawLog(scene, { state, marks, axis, box }) {
     scene.rect('entry', axis.x(at), bottom - (below + cost) * unit, WIDTH - 1, Math.max(2, cost * unit - 1.5), 1.5);
   }
   scene.path('frame', `M${start} ${bottom}V${top - 4}H${axis.nowX}V${bottom}`);
-  scene.text('note', axis.left, box.top + 9, `limit ${level(state.limit)} in any ${span(state.window)}`);
+  scene.text('note', axis.left, box.top + 9, `limit: ${count(state.limit, 'permit')} in any ${span(state.window)}`);
+  drawSpan(scene, start, axis.nowX, bottom, `last ${span(state.window)}`);
   drawNow(scene, axis, box.top, bottom);
   scene.line('base', axis.left, bottom, axis.right, bottom);
   drawRequests(scene, axis, marks, bottom);

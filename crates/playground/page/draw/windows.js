@@ -1,7 +1,7 @@
 // Windows of time: a box for each count, and a frame around what counts now.
 
-import { drawGauge, drawNow, drawRequests } from './axis.js';
-import { clock, level, span } from '../words.js';
+import { drawGauge, drawNow, drawRequests, drawSpan } from './axis.js';
+import { clock, count, level, span } from '../words.js';
 
 /**
  * Permits that count against the limit, some seconds after the engine told of the windows. For several windows, those of
@@ -67,10 +67,12 @@ function drawBoxes(scene, axis, box, windows, past, passed) {
     drawBox(scene, axis, { ...live, weight: weightAfter(live, passed), top: y(live.count), bottom }, 'live');
   scene.line('limit', axis.left, top, axis.right, top);
   const isOne = windows.length === 1;
+  const kind = isOne ? 'a window of' : windows.some(({ weight }) => weight !== undefined) ? 'about' : 'any';
   const from = isOne ? windows[0].from : Math.max(windows[0].from, axis.now - window);
   const to = isOne ? windows[0].to : axis.now;
   scene.path('frame', `M${axis.within(from)} ${bottom}V${top - 4}H${axis.within(to)}V${bottom}`);
-  scene.text('note', axis.left, box.top + 9, `limit ${level(limit)} in ${span(window)}`);
+  drawSpan(scene, axis.within(from), axis.within(Math.min(to, axis.now)), bottom, isOne ? 'this window' : `last ${span(window)}`);
+  scene.text('note', axis.left, box.top + 9, `limit: ${count(limit, 'permit')} in ${kind} ${span(window)}`);
 }
 
 function drawBox(scene, axis, { from, to, count, weight = 1, top, bottom }, state) {
@@ -82,8 +84,6 @@ function drawBox(scene, axis, { from, to, count, weight = 1, top, bottom }, stat
     const start = axis.within(to - (to - from) * weight);
     scene.rect('box counted', start, top, right - start - 1, bottom - top, 0);
   }
-  const isWide = right - left > 70;
-  if (isWide && axis.x(from) >= axis.left) scene.text('note', left + 5, bottom - 5, clock(from, 0));
   if (count > 0 && right - left > 16)
     scene.text(`count ${state}`, (left + right) / 2, Math.min(bottom - 4, top + 14), level(count), 'middle');
 }
@@ -96,7 +96,7 @@ function drawSeveral(scene, axis, box, windows, passed) {
     const bottom = box.top + (index + 1) * height - 4;
     const [left, right] = [axis.within(from + passed), axis.within(to + passed)];
     const filled = Math.min(1, count / limit) * (bottom - top);
-    scene.text('note', axis.left, top - 4, `${level(count)} of ${level(limit)} in ${span(window)}`);
+    scene.text('note', axis.left, top - 4, `${level(count)} of ${level(limit)} permits in any ${span(window)}`);
     scene.rect('box past', left, top, right - left, bottom - top, 2);
     scene.rect(`box live${count >= limit ? ' full' : ''}`, left, bottom - filled, right - left, filled, 2);
   });

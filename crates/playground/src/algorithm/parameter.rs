@@ -132,12 +132,14 @@ pub(super) const BURST: Parameter = Parameter::permits(
     5.0,
     "The most permits that can be granted at one instant.",
 );
-pub(super) const PERMITS: Parameter =
-    Parameter::permits("permits", "Permits", 1.0, "Permits that are earned in each period.");
+pub(super) const REFILL: Parameter =
+    Parameter::permits("permits", "Refill", 1.0, "The tokens that are earned in each period.");
+pub(super) const LEAK: Parameter =
+    Parameter::permits("permits", "Leak", 1.0, "The permits that leave in each period.");
 pub(super) const STEP: Parameter =
-    Parameter::permits("permits", "Permits", 5.0, "Permits that each period brings at its end.");
+    Parameter::permits("permits", "Refill", 5.0, "The tokens that each period brings at its end.");
 pub(super) const PERIOD: Parameter =
-    Parameter::seconds("period", "Period", 1.0, "The time in which the permits are earned.");
+    Parameter::seconds("period", "every", 1.0, "The length of a period.");
 pub(super) const SIZE: Parameter =
     Parameter::permits("size", "Queue", 4.0, "The most permits in the queue.");
 pub(super) const INTERVAL: Parameter =
@@ -146,7 +148,7 @@ pub(super) const TOLERANCE: Parameter = Parameter::seconds(
     "tolerance",
     "Tolerance",
     4.0,
-    "How much earlier a permit may come: a burst of 1 + tolerance / interval.",
+    "The longest time by which a permit may come early: 1 + tolerance / interval permits fit at one instant.",
 )
 .between(0.0, 3_600.0);
 pub(super) const LIMIT: Parameter =
@@ -155,8 +157,13 @@ pub(super) const WINDOW: Parameter =
     Parameter::seconds("window", "Window", 10.0, "The length of the window.");
 pub(super) const SLOTS: Parameter = Parameter {
     unit: "slots",
-    ..Parameter::permits("slots", "Slots", 10.0, "Parts of the window: more are finer.")
-        .between(1.0, 60.0)
+    ..Parameter::permits(
+        "slots",
+        "Slots",
+        10.0,
+        "The number of parts of the window: more are finer.",
+    )
+    .between(1.0, 60.0)
 };
 pub(super) const SHORT_LIMIT: Parameter =
     Parameter::permits("short_limit", "Short limit", 3.0, "The most permits in a short window.");
