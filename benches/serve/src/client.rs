@@ -1,16 +1,18 @@
 //! The clients: one question after the other over a connection that stays open.
 
+mod http;
+
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tonic::transport::Channel;
+
+pub use self::http::HttpClient;
 
 /// The question of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,10 @@ pub enum Question {
     Check,
     /// `POST /v1/check/batch` with so many checks of different keys.
     Batch(u32),
+    /// `POST /v1/peek`.
+    Peek,
+    /// `GET /v1/auth`, as a proxy sends it.
+    Auth,
     /// Envoy's `ShouldRateLimit` with one descriptor.
     Envoy,
 }
@@ -28,7 +34,7 @@ impl Question {
     #[must_use]
     pub fn decisions(self) -> u32 {
         match self {
-            Question::Check | Question::Envoy => 1,
+            Question::Check | Question::Peek | Question::Auth | Question::Envoy => 1,
             Question::Batch(checks) => checks,
         }
     }
@@ -39,6 +45,8 @@ impl Question {
         match self {
             Question::Check => "HTTP".to_owned(),
             Question::Batch(checks) => format!("HTTP, {checks} keys"),
+            Question::Peek => "HTTP, peek".to_owned(),
+            Question::Auth => "HTTP, auth".to_owned(),
             Question::Envoy => "gRPC".to_owned(),
         }
     }
@@ -67,6 +75,13 @@ impl Client {
         let check = |user: String| format!(r#"{{"limiter":"api","key":"{user}"}}"#);
         let (path, body) = match question {
             Question::Check => ("/v1/check", check(format!("user-{number}"))),
+            Question::Peek => ("/v1/peek", check(format!("user-{number}"))),
+            Question::Auth => {
+                let client = Ipv4Addr::from_bits(0x0a00_0000 + number as u32);
+                let fields = format!("X-Forwarded-For: {client}\r\n");
+                let client = HttpClient::getting(server, "/v1/auth?limiters=clients", &fields);
+                return Ok(Client::Http(client.await?));
+            }
             Question::Batch(checks) => {
                 let each: Vec<String> =
                     (0..checks).map(|one| check(format!("user-{number}-{one}"))).collect();
@@ -114,72 +129,4 @@ fn envoy_request(number: usize) -> RateLimitRequest {
     let entry = Entry { key: "user".to_owned(), value: format!("user-{number}") };
     let descriptor = RateLimitDescriptor { entries: vec![entry], limit: None, hits_addend: None };
     RateLimitRequest { domain: "bench".to_owned(), descriptors: vec![descriptor], hits_addend: 1 }
-}
-
-/// A connection over HTTP/1.1 that stays open.
-#[derive(Debug)]
-pub struct HttpClient {
-    stream: TcpStream,
-    path: &'static str,
-    request: Vec<u8>,
-    answer: Vec<u8>,
-}
-
-impl HttpClient {
-    /// Connects, to ask a path with a body again and again.
-    ///
-    /// # Errors
-    ///
-    /// Those of the connection.
-    pub async fn connect(
-        server: SocketAddr,
-        path: &'static str,
-        body: &str,
-    ) -> io::Result<HttpClient> {
-        let stream = TcpStream::connect(server).await?;
-        stream.set_nodelay(true)?;
-        let mut client = HttpClient { stream, path, request: Vec::new(), answer: Vec::new() };
-        client.set_body(body);
-        Ok(client)
-    }
-
-    /// Sets the body of the next requests.
-    pub fn set_body(&mut self, body: &str) {
-        let (path, length) = (self.path, body.len());
-        self.request = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .into_bytes();
-    }
-
-    /// Asks, and returns true if nothing was denied.
-    ///
-    /// # Errors
-    ///
-    /// Those of the connection; an answer with another status than 200.
-    pub async fn ask(&mut self) -> io::Result<bool> {
-        self.stream.write_all(&self.request).await?;
-        self.answer.clear();
-        while !self.is_whole()? {
-            if self.stream.read_buf(&mut self.answer).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        if !self.answer.starts_with(b"HTTP/1.1 200") {
-            return Err(io::Error::other(String::from_utf8_lossy(&self.answer).into_owned()));
-        }
-        let denied = b"\"denied\"";
-        Ok(!self.answer.windows(denied.len()).any(|bytes| bytes == denied))
-    }
-
-    fn is_whole(&self) -> io::Result<bool> {
-        let Some(head) = self.answer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
-            return Ok(false);
-        };
-        let text = String::from_utf8_lossy(&self.answer[..head]);
-        let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let length = length.and_then(|length| length.parse::<usize>().ok());
-        let length = length.ok_or_else(|| io::Error::other("an answer without a length"))?;
-        Ok(self.answer.len() >= head + 4 + length)
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -25,8 +25,14 @@ pub fn serve_if_asked(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     let subject = Subject::ALL.into_iter().find(|subject| subject.name() == name);
     let subject = subject.ok_or("no such server")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(subject.serve())?;
+    runtime.block_on(subject.serve(tell))?;
     Ok(true)
+}
+
+/// Writes the address to the standard output, as its first line.
+fn tell(address: SocketAddr) -> io::Result<()> {
+    println!("{address}");
+    io::stdout().flush()
 }
 
 /// A server that is killed when this is dropped.

@@ -1,7 +1,7 @@
 //! The servers: the service, and one of the same stack that decides nothing.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use axum::Router;
@@ -21,11 +21,17 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::{
 use sluicegate_serve::{Bounds, Limiters, Server, Service, api};
 use tonic::{Request, Response, Status, async_trait};
 
-/// A limit that nobody reaches, so that each answer is a grant of the same size; and two for the soak.
+/// Limits that nobody reaches, so that each answer is a grant of the same size; and two for the soak.
 const POLICY: &str = r#"
 [limiters.api]
 policy = "token_bucket"
 key = "user"
+limit = 1_000_000_000
+rate = { amount = 1_000_000_000, interval = "1 second" }
+
+[limiters.clients]
+policy = "token_bucket"
+key = "client"
 limit = 1_000_000_000
 rate = { amount = 1_000_000_000, interval = "1 second" }
 
@@ -74,39 +80,45 @@ impl Subject {
         }
     }
 
-    /// Serves until the process is killed. The first line of the standard output is the address.
+    /// Serves until the process ends. Tells its address before that.
     ///
     /// # Errors
     ///
-    /// Those of the system.
-    pub async fn serve(self) -> Result<(), Box<dyn Error>> {
+    /// Those of the system, and of `tell`.
+    pub async fn serve(
+        self,
+        tell: impl FnOnce(SocketAddr) -> io::Result<()>,
+    ) -> Result<(), Box<dyn Error>> {
         match self {
-            Subject::Service => service().await,
-            Subject::Hello => hello().await,
+            Subject::Service => service(tell).await,
+            Subject::Hello => hello(tell).await,
         }
     }
 }
 
-fn tell(address: SocketAddr) -> std::io::Result<()> {
-    println!("{address}");
-    std::io::stdout().flush()
+/// Returns the limiters of the service.
+///
+/// # Errors
+///
+/// None; the policy is right.
+pub fn limiters() -> Result<Registry, Box<dyn Error>> {
+    Ok(Registry::new(Policies::from_toml("bench.toml", POLICY)?)?.counted())
 }
 
-async fn service() -> Result<(), Box<dyn Error>> {
+async fn service(tell: impl FnOnce(SocketAddr) -> io::Result<()>) -> Result<(), Box<dyn Error>> {
     let domain = tempfile::Builder::new().suffix(".yaml").tempfile()?;
     domain.as_file().write_all(DOMAIN.as_bytes())?;
     let envoy = EnvoyLimits::open(domain.path())?;
-    let registry = Registry::new(Policies::from_toml("bench.toml", POLICY)?)?.counted();
-    let service = Service::new(Limiters::new(registry));
+    let service = Service::new(Limiters::new(limiters()?));
     let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await?;
-    let server = server.counted(service.metrics());
+    let server = server.counted(service.metrics()).deciding(&service);
     tell(server.address()?)?;
     let routes = envoy.add_to(api::routes(service)).await;
     server.run(routes, std::future::pending()).await;
     Ok(())
 }
 
-async fn hello() -> Result<(), Box<dyn Error>> {
+async fn hello(tell: impl FnOnce(SocketAddr) -> io::Result<()>) -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     tell(listener.local_addr()?)?;
     let answer = |_: Bytes| async { ([("content-type", "application/json")], HELLO) };

@@ -3,6 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `check` | `POST /v1/check`, `/v1/check/batch`, `/v1/peek` |
+//! | `decisions` | these three, for a server that does not look through the routes first |
 //! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
 //! | `offence` | `POST /v1/offence` |
 //! | `limiters` | `GET /v1/limiters` |
@@ -17,6 +18,7 @@ mod admin;
 mod auth;
 mod body;
 mod check;
+mod decisions;
 mod failure;
 mod health;
 mod limiters;
@@ -25,12 +27,12 @@ mod offence;
 mod unserved;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use self::decisions::DecisionRoute;
 use self::failure::Failure;
 pub use self::unserved::without_policy;
 use crate::service::Service;
@@ -61,7 +63,6 @@ pub fn routes(service: Service) -> Router {
         .route("/openapi.json", get(move || async move { description }))
         .fallback(|| async { Failure::no_such_path() })
         .method_not_allowed_fallback(|| async { Failure::wrong_method() })
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(service)
 }
 

@@ -3,6 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `check` | the question: a limiter, a key, a cost |
+//! | `key` | the key of a question |
 //! | `ask` | a question whose limiter and key are known to be right |
 //! | `several` | questions that are answered together: all granted, or nothing taken |
 //! | `request` | a request of a client, put to all limiters whose policies judge it |
@@ -12,12 +13,14 @@
 mod answer;
 mod ask;
 mod check;
+mod key;
 mod request;
 mod seconds;
 mod several;
 
 pub use self::answer::{Answer, Decision, Reason};
-pub use self::check::{Check, CheckError, Key, MAX_KEY_BYTES};
+pub use self::check::{Check, CheckError};
+pub use self::key::{Key, MAX_KEY_BYTES};
 pub use self::request::{Judged, judge};
 pub use self::seconds::Seconds;
 pub use self::several::AllOrNone;

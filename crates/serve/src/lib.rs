@@ -28,7 +28,8 @@ mod limiters;
 pub mod metrics;
 mod server;
 mod service;
+mod timed_body;
 
-pub use self::limiters::{InForce, Limiters, NamedLimiter};
+pub use self::limiters::{Handle, InForce, Limiters, NamedLimiter};
 pub use self::server::{Bounds, Server};
 pub use self::service::{AdminToken, Service, TokenError};

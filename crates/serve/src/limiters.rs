@@ -1,6 +1,5 @@
 //! The limiters of a registry by name, without a lock.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,12 +27,18 @@ struct Shared {
 pub struct InForce {
     /// In the order of their names.
     limiters: Vec<NamedLimiter>,
-    places: HashMap<Box<str>, usize>,
 }
 
-/// One limiter, by its handle.
+/// One limiter, and its policy when the file came in force.
 #[derive(Debug)]
-pub enum NamedLimiter {
+pub struct NamedLimiter {
+    handle: Handle,
+    policy: Arc<LimiterPolicy>,
+}
+
+/// The handle of a limiter.
+#[derive(Debug)]
+pub enum Handle {
     /// A limiter whose policy has `key = "all"`.
     Single(LimiterHandle),
     /// A limiter for each key.
@@ -43,56 +48,61 @@ pub enum NamedLimiter {
 }
 
 impl NamedLimiter {
+    fn of(registry: &Registry, name: &str) -> Option<NamedLimiter> {
+        let handle = registry.limiter(name).map(Handle::Single);
+        let handle = handle.or_else(|_| registry.keyed(name).map(Handle::Keyed));
+        let handle = handle.or_else(|_| registry.remote(name).map(Handle::Remote)).ok()?;
+        let policy = match &handle {
+            Handle::Single(handle) => handle.policy(),
+            Handle::Keyed(handle) => handle.policy(),
+            Handle::Remote(handle) => handle.policy(),
+        };
+        Some(NamedLimiter { handle, policy })
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self {
-            NamedLimiter::Single(handle) => handle.name(),
-            NamedLimiter::Keyed(handle) => handle.name(),
-            NamedLimiter::Remote(handle) => handle.name(),
-        }
+        &self.policy.name
     }
 
-    /// Returns the policy in force.
+    /// Returns the policy.
     #[must_use]
-    pub fn policy(&self) -> Arc<LimiterPolicy> {
-        match self {
-            NamedLimiter::Single(handle) => handle.policy(),
-            NamedLimiter::Keyed(handle) => handle.policy(),
-            NamedLimiter::Remote(handle) => handle.policy(),
-        }
+    pub fn policy(&self) -> &LimiterPolicy {
+        &self.policy
+    }
+
+    /// Returns the handle.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
     }
 
     /// Returns true if it has a limiter for each key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        match self {
-            NamedLimiter::Single(_) => false,
-            NamedLimiter::Keyed(_) => true,
-            NamedLimiter::Remote(handle) => handle.has_keys(),
+        match &self.handle {
+            Handle::Single(_) => false,
+            Handle::Keyed(_) => true,
+            Handle::Remote(handle) => handle.has_keys(),
         }
     }
 }
 
 impl InForce {
     fn of(registry: &Registry) -> InForce {
-        let mut in_force = InForce::default();
-        for name in registry.names() {
-            // A name that is gone since, or has become one with keys, is in the next reload's.
-            let limiter = registry.limiter(&name).map(NamedLimiter::Single);
-            let limiter = limiter.or_else(|_| registry.keyed(&name).map(NamedLimiter::Keyed));
-            let limiter = limiter.or_else(|_| registry.remote(&name).map(NamedLimiter::Remote));
-            let Ok(limiter) = limiter else { continue };
-            in_force.places.insert(name.into_boxed_str(), in_force.limiters.len());
-            in_force.limiters.push(limiter);
-        }
-        in_force
+        // A name that is gone since, or has become one with keys, is in the next reload's.
+        let mut limiters: Vec<NamedLimiter> =
+            registry.names().iter().filter_map(|name| NamedLimiter::of(registry, name)).collect();
+        limiters.sort_unstable_by(|one, other| one.name().cmp(other.name()));
+        InForce { limiters }
     }
 
     /// Returns the limiter of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&NamedLimiter> {
-        self.places.get(name).map(|place| &self.limiters[*place])
+        let place = self.limiters.binary_search_by(|limiter| limiter.name().cmp(name));
+        place.ok().map(|place| &self.limiters[place])
     }
 
     /// Returns all limiters, in the order of their names.

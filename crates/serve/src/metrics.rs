@@ -23,6 +23,7 @@ use sluicegate_policy::Registry;
 
 pub use self::connections::ConnectionCounts;
 pub use self::requests::MeasureRequests;
+pub(crate) use self::requests::{OpenRequest, RouteCounts};
 
 use self::policy_events::PolicyEvents;
 

@@ -2,12 +2,12 @@
 //!
 //! | file | |
 //! |---|---|
+//! | `answers` | the answers to the requests of one connection |
 //! | `timed_stream` | bounds on the time until the version of HTTP is known, and until a client takes its answer |
-//! | `timed_body` | a bound on the time until the body of a request has come |
 //! | `activity` | the requests of a connection, so that one that is idle can be told |
 
 mod activity;
-mod timed_body;
+mod answers;
 mod timed_stream;
 
 use std::future::Future;
@@ -18,22 +18,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ConnectInfo;
-use http::Request;
-use hyper::body::Incoming;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::Instant;
 
 use self::activity::Activity;
-use self::timed_body::TimedBody;
+use self::answers::{Answers, Decisions};
 use self::timed_stream::TimedStream;
 use crate::metrics::Metrics;
-
-pub(crate) use self::timed_body::BodyTimedOut;
+use crate::service::Service;
 
 /// Bounds of a [`Server`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +67,7 @@ pub struct Server {
     listener: TcpListener,
     bounds: Bounds,
     metrics: Option<Metrics>,
+    service: Option<Service>,
 }
 
 impl Server {
@@ -81,13 +77,26 @@ impl Server {
     ///
     /// Those of the system: the address is in use, or is none of this machine.
     pub async fn bind(address: SocketAddr, bounds: Bounds) -> io::Result<Server> {
-        Ok(Server { listener: TcpListener::bind(address).await?, bounds, metrics: None })
+        Ok(Server {
+            listener: TcpListener::bind(address).await?,
+            bounds,
+            metrics: None,
+            service: None,
+        })
     }
 
     /// Counts connections and requests in `metrics`.
     #[must_use]
     pub fn counted(self, metrics: &Metrics) -> Server {
         Server { metrics: Some(metrics.clone()), ..self }
+    }
+
+    /// Answers checks, batches and peeks by `service` itself, without looking through the routes, for fewer
+    /// instructions. The answers are the same bytes as those of [`api::routes`](crate::api::routes), but a layer
+    /// around the routes does not see these requests.
+    #[must_use]
+    pub fn deciding(self, service: &Service) -> Server {
+        Server { service: Some(service.clone()), ..self }
     }
 
     /// Returns the address that it listens on.
@@ -105,7 +114,8 @@ impl Server {
     /// **Cancel safety.** Dropping it ends the server at once; each connection is closed once its request is
     /// answered.
     pub async fn run(self, routes: Router, end: impl Future<Output = ()>) {
-        let Server { listener, bounds, metrics } = self;
+        let Server { listener, bounds, metrics, service } = self;
+        let decisions = service.map(|service| Decisions::new(service, metrics.as_ref()));
         let routes = match &metrics {
             Some(metrics) => routes.layer(metrics.requests().clone()),
             None => routes,
@@ -114,7 +124,8 @@ impl Server {
         let connections = connections.unwrap_or(u32::MAX);
         let places = Arc::new(Semaphore::new(connections as usize));
         let (ending, ended) = watch::channel(());
-        let connect = Connect { http: Arc::new(http(&bounds)), routes, bounds, ended };
+        let http = Arc::new(http(&bounds));
+        let connect = Connect { http, routes, decisions, bounds, ended };
         let mut end = pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -151,6 +162,7 @@ fn http(bounds: &Bounds) -> auto::Builder<TokioExecutor> {
 struct Connect {
     http: Arc<auto::Builder<TokioExecutor>>,
     routes: Router,
+    decisions: Option<Decisions>,
     bounds: Bounds,
     /// Closed when the server ends.
     ended: watch::Receiver<()>,
@@ -159,28 +171,17 @@ struct Connect {
 impl Connect {
     /// Serves a connection until it is closed: by its client, or because it is idle, or by the server's end.
     async fn serve(mut self, stream: TcpStream, peer: SocketAddr) {
-        let Bounds { head, body, idle, .. } = self.bounds;
+        let Connect { http, routes, decisions, bounds, .. } = self;
+        let Bounds { head, body, idle, .. } = bounds;
         let activity = Activity::default();
-        let answer = {
-            let activity = activity.clone();
-            tower::service_fn(move |request: Request<Incoming>| {
-                let busy = activity.begin(request.version());
-                let deadline = Instant::now() + body;
-                let mut request = request.map(|body| TimedBody::new(body, deadline));
-                request.extensions_mut().insert(ConnectInfo(peer));
-                let answer = tower::Service::call(&mut self.routes, request);
-                async move {
-                    let answer = answer.await;
-                    drop(busy);
-                    answer
-                }
-            })
-        };
+        let answers = Answers { routes, decisions, peer, body, activity: activity.clone() };
+        let answers = Arc::new(answers);
+        let service = service_fn(move |request| Arc::clone(&answers).answer(request));
         let stream = TokioIo::new(TimedStream::new(stream, head));
-        let mut connection =
-            pin!(self.http.serve_connection(stream, TowerToHyperService::new(answer)));
+        let mut connection = pin!(http.serve_connection(stream, service));
         // A client that breaks off is no fault of the server.
         tokio::select! {
+            biased;
             _ = connection.as_mut() => {}
             _ = self.ended.changed() => {
                 connection.as_mut().graceful_shutdown();

@@ -10,6 +10,8 @@ mod batch;
 mod check;
 #[path = "service/connections.rs"]
 mod connections;
+#[path = "service/deciding.rs"]
+mod deciding;
 #[path = "service/description.rs"]
 mod description;
 #[path = "service/hostile.rs"]

@@ -65,8 +65,9 @@ pub(super) struct Reloaded {
 pub(super) async fn reset(
     _: Admin,
     State(service): State<Service>,
-    JsonBody(check): JsonBody<Check>,
+    body: JsonBody,
 ) -> Result<StatusCode, Failure> {
+    let check: Check<'_> = body.read()?;
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?;
     match ask.reset().await {

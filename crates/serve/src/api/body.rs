@@ -1,20 +1,26 @@
 //! Bodies of requests.
 
-use axum::body::Bytes;
-use axum::extract::{FromRequest, Request};
-use http::{HeaderMap, StatusCode, header};
-use serde::de::DeserializeOwned;
+use std::error::Error;
+
+use axum::BoxError;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::FromRequest;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 
 use super::failure::Failure;
-use crate::server::BodyTimedOut;
+use crate::timed_body::BodyTimedOut;
 
-/// A body in JSON.
-pub(super) struct JsonBody<T>(pub(super) T);
+/// A body in JSON that is not read yet, so that what is read can borrow from it.
+pub(super) struct JsonBody(Bytes);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+impl JsonBody {
+    /// Waits for the body of a request. Does not copy it if it comes in one piece, as most do.
+    pub(super) async fn of<B>(request: Request<B>) -> Result<JsonBody, Failure>
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
+    {
         // A page in a browser cannot send this type to another origin without asking first.
         if !is_json(request.headers()) {
             return Err(Failure::new(
@@ -22,34 +28,59 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
                 "the body must be JSON: send Content-Type: application/json",
             ));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if BodyTimedOut::is_source_of(&rejection) {
-                return Failure::new(StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string());
-            }
-            let status = rejection.status();
-            let detail = match status {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    format!("the body must have at most {} bytes", super::MAX_BODY_BYTES)
-                }
-                _ => rejection.body_text(),
-            };
-            Failure::new(status, detail)
-        })?;
-        parse(&bytes).map(JsonBody)
+        let whole = Limited::new(request.into_body(), super::MAX_BODY_BYTES).collect().await;
+        whole.map(|body| JsonBody(body.to_bytes())).map_err(|error| broken(&*error))
+    }
+
+    /// Reads the value.
+    ///
+    /// # Errors
+    ///
+    /// A failure that names the field, and its place in the body.
+    pub(super) fn read<'b, T: Deserialize<'b>>(&'b self) -> Result<T, Failure> {
+        // To look at all bytes at once costs less than at each text by itself.
+        let read = match std::str::from_utf8(&self.0) {
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(&self.0),
+        };
+        read.map_err(|error| located::<T>(&self.0, &error))
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
-    let wrong = |detail: String| Failure::new(StatusCode::BAD_REQUEST, detail);
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, Failure> {
+        JsonBody::of(request).await
+    }
+}
+
+#[cold]
+fn broken(error: &(dyn Error + 'static)) -> Failure {
+    if BodyTimedOut::is_source_of(error) {
+        return Failure::new(StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string());
+    }
+    if error.is::<LengthLimitError>() {
+        let detail = format!("the body must have at most {} bytes", super::MAX_BODY_BYTES);
+        return Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail);
+    }
+    Failure::new(StatusCode::BAD_REQUEST, format!("the body: {error}"))
+}
+
+/// Returns the failure for a body that is no `T`, by reading it again: to note the way to a field costs more than to
+/// read it.
+#[cold]
+fn located<'b, T: Deserialize<'b>>(bytes: &'b [u8], error: &serde_json::Error) -> Failure {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
+    let detail = match serde_path_to_error::deserialize::<_, T>(&mut json) {
         // "." is the whole body.
-        wrong(if path == "." { format!("the body: {error}") } else { format!("`{path}`: {error}") })
-    })?;
-    json.end().map_err(|error| wrong(format!("the body: {error}")))?;
-    Ok(value)
+        Err(error) if error.path().iter().next().is_some() => {
+            format!("`{}`: {}", error.path(), error.inner())
+        }
+        // The value is right, and something follows it; or it is wrong as a whole.
+        _ => format!("the body: {error}"),
+    };
+    Failure::new(StatusCode::BAD_REQUEST, detail)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

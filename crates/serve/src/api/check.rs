@@ -1,10 +1,10 @@
 //! Questions to limiters.
 
 use arc_swap::Guard;
-use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -13,12 +13,16 @@ use super::failure::Failure;
 use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
 
+/// Bytes of an answer: most have fewer.
+const ANSWER_BYTES: usize = 192;
+
 /// Several checks.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Batch {
+pub(super) struct Batch<'b> {
     /// The checks, at most 1,000 unless the service is set up otherwise.
-    checks: Vec<Check>,
+    #[serde(borrow)]
+    checks: Vec<Check<'b>>,
     /// True to take the permits of all, or of none. Otherwise each check is answered by itself.
     #[serde(default)]
     all_or_none: bool,
@@ -45,18 +49,24 @@ pub(super) struct Answers<'l> {
 )]
 pub(super) async fn check(
     State(service): State<Service>,
-    JsonBody(mut check): JsonBody<Check>,
+    body: JsonBody,
 ) -> Result<Response, Failure> {
+    take(&service, &body).await
+}
+
+/// Answers a check.
+pub(super) async fn take(service: &Service, body: &JsonBody) -> Result<Response, Failure> {
+    let mut check: Check<'_> = body.read()?;
     let wait = check.wait.take();
     let in_force = service.limiters().load();
     if let Some(longest) = wait {
         // Kept for as long as the caller waits.
         let in_force = Guard::into_inner(in_force);
         let ask = check.resolve(&in_force, service.limiters().registry())?;
-        return Ok(Json(ask.wait(longest.0).await).into_response());
+        return Ok(json(&ask.wait(longest.0).await, 1));
     }
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(Json(ask.take().await).into_response())
+    Ok(json(&ask.take().await, 1))
 }
 
 /// Tells what a check would be answered, and takes nothing.
@@ -73,11 +83,17 @@ pub(super) async fn check(
 )]
 pub(super) async fn peek(
     State(service): State<Service>,
-    JsonBody(check): JsonBody<Check>,
+    body: JsonBody,
 ) -> Result<Response, Failure> {
+    look(&service, &body).await
+}
+
+/// Answers a peek.
+pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response, Failure> {
+    let check: Check<'_> = body.read()?;
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(Json(ask.peek().await).into_response())
+    Ok(json(&ask.peek().await, 1))
 }
 
 /// Answers several checks at once, each by itself or all together. If one of them is wrong, none is
@@ -96,8 +112,14 @@ pub(super) async fn peek(
 )]
 pub(super) async fn batch(
     State(service): State<Service>,
-    JsonBody(batch): JsonBody<Batch>,
+    body: JsonBody,
 ) -> Result<Response, Failure> {
+    take_several(&service, &body).await
+}
+
+/// Answers a batch.
+pub(super) async fn take_several(service: &Service, body: &JsonBody) -> Result<Response, Failure> {
+    let batch: Batch<'_> = body.read()?;
     let (given, most) = (batch.checks.len(), service.most_checks());
     if given > most {
         let detail = format!("`checks` has {given} elements: must be at most {most}");
@@ -110,11 +132,24 @@ pub(super) async fn batch(
         asks.push(ask.map_err(|error| Failure::from(error).of_check(place))?);
     }
     if batch.all_or_none {
-        return Ok(Json(AllOrNone::take(&asks).await).into_response());
+        return Ok(json(&AllOrNone::take(&asks).await, given));
     }
     let mut answers = Vec::with_capacity(given);
     for ask in &asks {
         answers.push(ask.take().await);
     }
-    Ok(Json(Answers { answers }).into_response())
+    Ok(json(&Answers { answers }, given))
+}
+
+/// Writes a response with so many answers.
+fn json(answers: &impl Serialize, number: usize) -> Response {
+    let mut text = Vec::with_capacity(number.saturating_mul(ANSWER_BYTES));
+    if let Err(error) = serde_json::to_writer(&mut text, answers) {
+        // Nothing in an answer can be the cause.
+        return Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response();
+    }
+    let mut response = Response::new(Body::from(text));
+    let media_type = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
 }

@@ -1,5 +1,7 @@
 //! Offences that gateways report.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -16,13 +18,14 @@ use crate::service::Service;
 /// Offences of a caller, or the answer to a request that may be one.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Report {
+pub(super) struct Report<'b> {
     /// Name of the limiter in the policy file, which has a `penalty`.
+    #[serde(borrow)]
     #[schema(example = "log-ins")]
-    limiter: String,
+    limiter: Cow<'b, str>,
     /// Key of the caller, for a limiter that limits each key by itself.
-    #[serde(default)]
-    key: Option<Key>,
+    #[serde(borrow, default)]
+    key: Option<Key<'b>>,
     /// Number of offences: 1 by default. Not beside `status`.
     #[serde(default)]
     offences: Option<u64>,
@@ -32,10 +35,10 @@ pub(super) struct Report {
     status: Option<u16>,
     /// Method of the request that was answered, for a `by` that looks at it.
     #[serde(default)]
-    method: Option<String>,
+    method: Option<Cow<'b, str>>,
     /// Path of that request.
     #[serde(default)]
-    path: Option<String>,
+    path: Option<Cow<'b, str>>,
 }
 
 /// The outcome of a report.
@@ -58,7 +61,7 @@ pub(super) struct Reported<'l> {
 
 /// The answer to a request, as a gateway reports it.
 struct Answered<'r> {
-    report: &'r Report,
+    report: &'r Report<'r>,
     status: String,
 }
 
@@ -91,8 +94,9 @@ impl RequestFields for Answered<'_> {
 )]
 pub(super) async fn offence(
     State(service): State<Service>,
-    JsonBody(report): JsonBody<Report>,
+    body: JsonBody,
 ) -> Result<Response, Failure> {
+    let report: Report<'_> = body.read()?;
     let bad = |detail: String| Failure::new(StatusCode::BAD_REQUEST, detail);
     if report.offences.is_some() && report.status.is_some() {
         return Err(bad("`offences` and `status` are both given: give one of them".to_owned()));

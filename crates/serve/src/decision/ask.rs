@@ -7,29 +7,29 @@ use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Offence, Re
 use sluicegate_policy::{OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError};
 
 use super::answer::{Answer, Reason};
-use crate::limiters::NamedLimiter;
+use crate::limiters::{Handle, NamedLimiter};
 
 /// A limiter, a key and a number of permits.
 pub(crate) struct Ask<'l> {
     limiter: &'l NamedLimiter,
     /// Empty for a limiter without keys.
-    key: Vec<u8>,
+    key: Cow<'l, [u8]>,
     permits: u64,
 }
 
 impl<'l> Ask<'l> {
     /// Returns a question for `cost` permits, or for as many as the policy says.
-    pub(super) fn new(limiter: &'l NamedLimiter, key: Vec<u8>, cost: Option<u64>) -> Ask<'l> {
+    pub(super) fn new(limiter: &'l NamedLimiter, key: Cow<'l, [u8]>, cost: Option<u64>) -> Ask<'l> {
         let of_policy = || limiter.policy().cost.fixed().unwrap_or(1);
         Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
     }
 
     /// Takes the permits, or none. Waits for nothing but the server of a limiter that is on one.
     pub(crate) async fn take(&self) -> Answer<'l> {
-        let pass = match self.limiter {
-            NamedLimiter::Single(handle) => handle.try_pass_with(self.permits),
-            NamedLimiter::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
-            NamedLimiter::Remote(handle) => {
+        let pass = match self.limiter.handle() {
+            Handle::Single(handle) => handle.try_pass_with(self.permits),
+            Handle::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
+            Handle::Remote(handle) => {
                 let answer = handle.try_pass_with(&self.text(), self.permits).await;
                 return self.of_server(&answer);
             }
@@ -46,15 +46,13 @@ impl<'l> Ask<'l> {
     /// **Cancel safety.** Dropping it leaves the line, and takes nothing, unless the permits were granted since it
     /// was last polled.
     pub(crate) async fn wait(&self, longest: Duration) -> Answer<'l> {
-        let pass = match self.limiter {
-            NamedLimiter::Single(handle) => {
-                handle.acquire_async_within(self.permits, longest).await
-            }
-            NamedLimiter::Keyed(handle) => {
+        let pass = match self.limiter.handle() {
+            Handle::Single(handle) => handle.acquire_async_within(self.permits, longest).await,
+            Handle::Keyed(handle) => {
                 handle.acquire_async_within(&self.key, self.permits, longest).await
             }
             // There is no line before a server.
-            NamedLimiter::Remote(_) => return self.take().await,
+            Handle::Remote(_) => return self.take().await,
         };
         match pass {
             Ok(pass) => self.passed(&pass),
@@ -84,10 +82,10 @@ impl<'l> Ask<'l> {
     /// Does the same as [`peek_for`](Ask::peek_for), with the denial that can be [noted](Ask::note_denial): that of a
     /// limiter in memory.
     pub(super) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
-        let answer = match self.limiter {
-            NamedLimiter::Single(handle) => handle.peek_pass(permits),
-            NamedLimiter::Keyed(handle) => handle.peek_pass(&self.key, permits),
-            NamedLimiter::Remote(handle) => {
+        let answer = match self.limiter.handle() {
+            Handle::Single(handle) => handle.peek_pass(permits),
+            Handle::Keyed(handle) => handle.peek_pass(&self.key, permits),
+            Handle::Remote(handle) => {
                 let answer = handle.peek(&self.text(), permits).await;
                 return (self.of_server(&answer), None);
             }
@@ -101,10 +99,10 @@ impl<'l> Ask<'l> {
     /// Counts a denial that a look has told, as if the permits had been asked for. Returns the answer, which is that of a
     /// penalty if the denial was the last offence before one.
     pub(super) fn note_denial(&self, denied: &Denied) -> Answer<'l> {
-        match self.limiter {
-            NamedLimiter::Single(handle) => handle.note_denial(self.permits, denied),
-            NamedLimiter::Keyed(handle) => handle.note_denial(&self.key, self.permits, denied),
-            NamedLimiter::Remote(_) => {}
+        match self.limiter.handle() {
+            Handle::Single(handle) => handle.note_denial(self.permits, denied),
+            Handle::Keyed(handle) => handle.note_denial(&self.key, self.permits, denied),
+            Handle::Remote(_) => {}
         }
         self.denied(denied)
     }
@@ -124,12 +122,10 @@ impl<'l> Ask<'l> {
         if self.limiter.policy().shadow {
             return None;
         }
-        Some(match self.limiter {
-            NamedLimiter::Single(handle) => handle.try_acquire_revocable(self.permits),
-            NamedLimiter::Keyed(handle) => {
-                handle.try_acquire_revocable(&self.key[..], self.permits)
-            }
-            NamedLimiter::Remote(_) => return None,
+        Some(match self.limiter.handle() {
+            Handle::Single(handle) => handle.try_acquire_revocable(self.permits),
+            Handle::Keyed(handle) => handle.try_acquire_revocable(&self.key[..], self.permits),
+            Handle::Remote(_) => return None,
         })
     }
 
@@ -139,10 +135,10 @@ impl<'l> Ask<'l> {
     ///
     /// [`RemoteFailure`] if its server gives no answer.
     pub(crate) async fn reset(&self) -> Result<(), RemoteFailure> {
-        match self.limiter {
-            NamedLimiter::Single(handle) => handle.reset(),
-            NamedLimiter::Keyed(handle) => handle.reset(&self.key[..]),
-            NamedLimiter::Remote(handle) => handle.reset(&self.text()).await?,
+        match self.limiter.handle() {
+            Handle::Single(handle) => handle.reset(),
+            Handle::Keyed(handle) => handle.reset(&self.key[..]),
+            Handle::Remote(handle) => handle.reset(&self.text()).await?,
         }
         Ok(())
     }
@@ -153,11 +149,11 @@ impl<'l> Ask<'l> {
     ///
     /// [`OffenceError`] if the policy has no penalty, or there is no space for the key.
     pub(crate) fn offend(&self, offences: u64) -> Result<Offence, OffenceError> {
-        match self.limiter {
-            NamedLimiter::Single(handle) => handle.offend(offences),
-            NamedLimiter::Keyed(handle) => handle.offend(&self.key, offences),
+        match self.limiter.handle() {
+            Handle::Single(handle) => handle.offend(offences),
+            Handle::Keyed(handle) => handle.offend(&self.key, offences),
             // A policy on a server has no penalty.
-            NamedLimiter::Remote(handle) => {
+            Handle::Remote(handle) => {
                 Err(OffenceError::NoPenalty { name: handle.name().to_owned() })
             }
         }
@@ -173,10 +169,10 @@ impl<'l> Ask<'l> {
     }
 
     pub(super) fn denied(&self, denied: &Denied) -> Answer<'l> {
-        let left = match self.limiter {
-            NamedLimiter::Single(handle) => handle.penalty_left(),
-            NamedLimiter::Keyed(handle) => handle.penalty_left(&self.key),
-            NamedLimiter::Remote(_) => None,
+        let left = match self.limiter.handle() {
+            Handle::Single(handle) => handle.penalty_left(),
+            Handle::Keyed(handle) => handle.penalty_left(&self.key),
+            Handle::Remote(_) => None,
         };
         match left {
             Some(left) => Answer::penalized(self.limiter.name(), self.permits, left),

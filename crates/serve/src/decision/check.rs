@@ -9,22 +9,21 @@ use thiserror::Error;
 use utoipa::ToSchema;
 
 use super::ask::Ask;
+use super::key::{Key, MAX_KEY_BYTES};
 use super::seconds::Seconds;
 use crate::limiters::{InForce, NamedLimiter};
-
-/// The longest key, in bytes.
-pub const MAX_KEY_BYTES: usize = 1_024;
 
 /// One question: may a caller take so many permits of a limiter?
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Check {
+pub struct Check<'b> {
     /// Name of the limiter in the policy file.
+    #[serde(borrow)]
     #[schema(example = "api")]
-    pub limiter: String,
+    pub limiter: Cow<'b, str>,
     /// Key of the caller, for a limiter that limits each key by itself.
-    #[serde(default)]
-    pub key: Option<Key>,
+    #[serde(borrow, default)]
+    pub key: Option<Key<'b>>,
     /// Permits to take. By default the `cost` of the policy, or 1 if that depends on a request.
     #[serde(default)]
     pub cost: Option<u64>,
@@ -32,26 +31,6 @@ pub struct Check {
     /// come later than either allows, the check is denied at once. Only a check by itself can wait.
     #[serde(default)]
     pub wait: Option<Seconds>,
-}
-
-/// The key of a caller: one text, or one for each part of the policy's key.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(untagged, expecting = "a text, or a list of texts: one for each part of the policy's key")]
-pub enum Key {
-    /// The whole key.
-    One(String),
-    /// Its parts, in the order of the policy.
-    Parts(Vec<String>),
-}
-
-impl Key {
-    /// Returns the key as the limiter has it: the parts with line ends between them.
-    fn text(&self) -> Cow<'_, str> {
-        match self {
-            Key::One(text) => Cow::Borrowed(text),
-            Key::Parts(parts) => Cow::Owned(parts.join("\n")),
-        }
-    }
 }
 
 /// A question that cannot be asked. Nothing was charged.
@@ -102,14 +81,14 @@ pub enum CheckError {
     },
 }
 
-impl Check {
+impl Check<'_> {
     /// Finds the limiter, and makes sure that the key is one of its keys, and that nobody is to wait.
     ///
     /// # Errors
     ///
     /// [`CheckError`]. Nothing is charged.
     pub(crate) fn resolve<'l>(
-        &self,
+        &'l self,
         in_force: &'l InForce,
         registry: &Registry,
     ) -> Result<Ask<'l>, CheckError> {
@@ -120,32 +99,32 @@ impl Check {
             return Err(unknown(registry, &self.limiter));
         };
         let key = match (limiter.has_keys(), &self.key) {
-            (false, None) => String::new(),
+            (false, None) => "",
             (false, Some(_)) => {
-                return Err(CheckError::KeyNotWanted { limiter: self.limiter.clone() });
+                return Err(CheckError::KeyNotWanted { limiter: limiter.name().to_owned() });
             }
             (true, None) => {
-                let (limiter, parts) = (self.limiter.clone(), parts(limiter));
+                let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
                 return Err(CheckError::KeyMissing { limiter, parts });
             }
-            (true, Some(key)) => self.key_text(limiter, key)?,
+            (true, Some(key)) => checked(key, limiter)?,
         };
-        Ok(Ask::new(limiter, key.into_bytes(), self.cost))
+        Ok(Ask::new(limiter, Cow::Borrowed(key.as_bytes()), self.cost))
     }
+}
 
-    fn key_text(&self, limiter: &NamedLimiter, key: &Key) -> Result<String, CheckError> {
-        let text = key.text();
-        // Parts are separated by line ends, so a part with one would count as two.
-        let (given, wanted) = (text.split('\n').count(), limiter.policy().key.len());
-        if given != wanted {
-            let (limiter, parts) = (self.limiter.clone(), parts(limiter));
-            return Err(CheckError::KeyParts { limiter, given, wanted, parts });
-        }
-        if text.len() > MAX_KEY_BYTES {
-            return Err(CheckError::KeyTooLong { bytes: text.len() });
-        }
-        Ok(text.into_owned())
+/// Returns the text of a key, if it can be one of this limiter.
+fn checked<'k>(key: &'k Key<'_>, limiter: &NamedLimiter) -> Result<&'k str, CheckError> {
+    let (given, wanted) = (key.parts(), limiter.policy().key.len());
+    if given != wanted {
+        let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
+        return Err(CheckError::KeyParts { limiter, given, wanted, parts });
     }
+    let text = key.text();
+    if text.len() > MAX_KEY_BYTES {
+        return Err(CheckError::KeyTooLong { bytes: text.len() });
+    }
+    Ok(text)
 }
 
 fn unknown(registry: &Registry, name: &str) -> CheckError {

@@ -1,5 +1,6 @@
 //! Requests by route and status, and the time until they are answered.
 
+use std::borrow::Borrow;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
@@ -56,10 +57,11 @@ impl MeasureRequests {
         measure
     }
 
-    fn route(&self, route: &str) -> Arc<Route> {
+    /// Returns the counts of a route.
+    pub(crate) fn route(&self, route: &str) -> Arc<RouteCounts> {
         let label = || ("route", route.to_owned());
         let dropped = [label(), ("status", "dropped".to_owned())];
-        Arc::new(Route {
+        Arc::new(RouteCounts {
             name: route.to_owned(),
             all: self.requests.clone(),
             by_status: std::array::from_fn(|_| OnceLock::new()),
@@ -84,7 +86,7 @@ impl<S> Layer<S> for MeasureRequests {
 }
 
 /// The counts of a route.
-struct Route {
+pub(crate) struct RouteCounts {
     name: String,
     all: Family<RouteAndStatus, Counter>,
     /// Each is found once, at the first answer with that status.
@@ -93,7 +95,7 @@ struct Route {
     times: Histogram,
 }
 
-impl Route {
+impl RouteCounts {
     fn answered(&self, status: StatusCode, since: Instant) {
         let number = status.as_u16();
         // A status has three digits, so that each has its place.
@@ -114,7 +116,7 @@ pub struct Measured<S> {
     service: S,
     all: MeasureRequests,
     /// Known at the first request. Clones of the service have it in common.
-    route: Arc<OnceLock<Arc<Route>>>,
+    route: Arc<OnceLock<Arc<RouteCounts>>>,
 }
 
 impl<S: fmt::Debug> fmt::Debug for Measured<S> {
@@ -140,7 +142,7 @@ where
             let path = request.extensions().get::<MatchedPath>();
             self.all.route(path.map_or(NO_ROUTE, MatchedPath::as_str))
         });
-        let open = Open { route: Arc::clone(route), since: Instant::now(), is_answered: false };
+        let open = OpenRequest::new(Arc::clone(route));
         Answering { answer: self.service.call(request), open }
     }
 }
@@ -150,21 +152,34 @@ pin_project! {
     pub struct Answering<F> {
         #[pin]
         answer: F,
-        open: Open,
+        open: OpenRequest<Arc<RouteCounts>>,
     }
 }
 
 /// A request without an answer yet.
-struct Open {
-    route: Arc<Route>,
+pub(crate) struct OpenRequest<R: Borrow<RouteCounts>> {
+    route: R,
     since: Instant,
     is_answered: bool,
 }
 
-impl Drop for Open {
+impl<R: Borrow<RouteCounts>> OpenRequest<R> {
+    /// Notes that a request has come.
+    pub(crate) fn new(route: R) -> OpenRequest<R> {
+        OpenRequest { route, since: Instant::now(), is_answered: false }
+    }
+
+    /// Counts the answer.
+    pub(crate) fn answered(&mut self, status: StatusCode) {
+        self.is_answered = true;
+        self.route.borrow().answered(status, self.since);
+    }
+}
+
+impl<R: Borrow<RouteCounts>> Drop for OpenRequest<R> {
     fn drop(&mut self) {
         if !self.is_answered {
-            self.route.dropped.inc();
+            self.route.borrow().dropped.inc();
         }
     }
 }
@@ -176,8 +191,7 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Answering<F> {
         let this = self.project();
         let answer = ready!(this.answer.poll(context));
         if let Ok(response) = &answer {
-            this.open.is_answered = true;
-            this.open.route.answered(response.status(), this.open.since);
+            this.open.answered(response.status());
         }
         Poll::Ready(answer)
     }

@@ -113,7 +113,12 @@ async fn a_wrong_question_is_told_what_is_right() {
         ),
         (json!({ "limiter": "all", "cost": -1 }), 400, "`cost`: invalid value: integer `-1`"),
         (json!({ "limiter": "all", "cost": 1.5 }), 400, "`cost`: invalid type: floating point"),
-        (json!({ "limiter": "user", "key": 7 }), 400, "`key`: a text, or a list of texts"),
+        (
+            json!({ "limiter": "user", "key": 7 }),
+            400,
+            "`key`: invalid type: integer `7`, expected a text, or a list of texts: one for each part",
+        ),
+        (json!({ "limiter": "user", "key": ["a", null] }), 400, "`key[1]`: invalid type: null"),
         (
             json!({ "limiter": "all", "costs": 1 }),
             400,

@@ -60,6 +60,16 @@ impl Running {
 
     pub(crate) async fn start(service: Service, bounds: Bounds) -> Running {
         let server = Server::bind(([127, 0, 0, 1], 0).into(), bounds).await.unwrap();
+        Running::on(server.deciding(&service), service)
+    }
+
+    /// Starts one that answers all questions by its routes.
+    pub(crate) async fn by_routes(policy: &str) -> Running {
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await.unwrap();
+        Running::on(server, service_of(policy))
+    }
+
+    fn on(server: Server, service: Service) -> Running {
         let server = server.counted(service.metrics());
         let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();

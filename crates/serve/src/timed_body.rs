@@ -3,18 +3,19 @@
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::BoxError;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Sleep, sleep};
 
 pin_project! {
-    /// A body that fails unless it has come by a deadline.
-    pub(super) struct TimedBody<B> {
+    /// A body that fails unless it has come within a time, from when it is first waited for.
+    pub(crate) struct TimedBody<B> {
         #[pin]
         body: B,
-        deadline: Instant,
+        longest: Duration,
         // Made when the body is waited for: most come with the fields of the request.
         #[pin]
         late: Option<Sleep>,
@@ -22,8 +23,8 @@ pin_project! {
 }
 
 impl<B> TimedBody<B> {
-    pub(super) fn new(body: B, deadline: Instant) -> TimedBody<B> {
-        TimedBody { body, deadline, late: None }
+    pub(crate) fn new(body: B, longest: Duration) -> TimedBody<B> {
+        TimedBody { body, longest, late: None }
     }
 }
 
@@ -62,7 +63,7 @@ impl<B: Body<Error: Into<BoxError>>> Body for TimedBody<B> {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         if this.late.is_none() {
-            this.late.set(Some(sleep_until(*this.deadline)));
+            this.late.set(Some(sleep(*this.longest)));
         }
         if let Some(late) = this.late.as_pin_mut() {
             ready!(late.poll(context));

@@ -1,0 +1,78 @@
+//! The answers to the requests of one connection.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use http::Request;
+use hyper::body::Incoming;
+use tower::Service as _;
+
+use super::activity::Activity;
+use crate::api::DecisionRoute;
+use crate::metrics::{Metrics, OpenRequest, RouteCounts};
+use crate::service::Service;
+use crate::timed_body::TimedBody;
+
+/// A service whose decisions are made before the routes are looked through.
+#[derive(Clone)]
+pub(super) struct Decisions {
+    service: Service,
+    /// The counts of each route.
+    counts: Option<[Arc<RouteCounts>; DecisionRoute::ALL.len()]>,
+}
+
+impl Decisions {
+    pub(super) fn new(service: Service, metrics: Option<&Metrics>) -> Decisions {
+        let counts = metrics
+            .map(|metrics| DecisionRoute::ALL.map(|route| metrics.requests().route(route.path())));
+        Decisions { service, counts }
+    }
+
+    async fn answer(
+        &self,
+        route: DecisionRoute,
+        request: Request<TimedBody<Incoming>>,
+    ) -> Response {
+        let counts = self.counts.as_ref();
+        let mut open = counts.map(|counts| OpenRequest::new(&*counts[route as usize]));
+        let response = route.answer(&self.service, request).await;
+        if let Some(open) = &mut open {
+            open.answered(response.status());
+        }
+        response
+    }
+}
+
+/// All that answers need. Each connection has its own, so that its requests share no counter of references with
+/// those of others.
+pub(super) struct Answers {
+    pub(super) routes: Router,
+    pub(super) decisions: Option<Decisions>,
+    pub(super) peer: SocketAddr,
+    /// The longest time for a body.
+    pub(super) body: Duration,
+    pub(super) activity: Activity,
+}
+
+impl Answers {
+    /// Answers a request.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<Response, Infallible> {
+        let _busy = self.activity.begin(request.version());
+        let mut request = request.map(|body| TimedBody::new(body, self.body));
+        if let Some(decisions) = &self.decisions
+            && let Some(route) = DecisionRoute::of(&request)
+        {
+            return Ok(decisions.answer(route, request).await);
+        }
+        request.extensions_mut().insert(ConnectInfo(self.peer));
+        self.routes.clone().call(request).await
+    }
+}

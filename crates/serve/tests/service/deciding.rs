@@ -1,0 +1,73 @@
+//! A server that decides before it looks through its routes answers as the routes do.
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, DATE};
+
+use super::running::{POLICY, Running};
+
+/// Returns the status, the fields and the body of an answer.
+async fn ask(
+    service: &Running,
+    method: &Method,
+    path: &str,
+    media_type: &str,
+    body: &[u8],
+) -> (u16, Vec<(String, String)>, String) {
+    let request = service.client.request(method.clone(), service.url(path));
+    let request = request.header(CONTENT_TYPE, media_type).body(body.to_vec());
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let fields = response.headers().iter().filter(|(name, _)| **name != DATE);
+    let text = |(name, value): (_, &reqwest::header::HeaderValue)| {
+        (format!("{name}"), value.to_str().unwrap().to_owned())
+    };
+    let fields = fields.map(text).collect();
+    (status, fields, response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn answers_are_those_of_the_routes() {
+    let (deciding, by_routes) = (Running::of(POLICY).await, Running::by_routes(POLICY).await);
+    let json = "application/json";
+    let bodies: [(&str, &[u8]); 14] = [
+        // The limiter's numbers do not depend on the time that passes here.
+        (json, br#"{"limiter":"all","cost":1000}"#),
+        (json, br#"{"limiter":"none"}"#),
+        (json, br#"{"limiter":"user","key":["a",1]}"#),
+        (json, br#"{"limiter":"user","key":7}"#),
+        (json, br#"{"limiter":"user","key":"a","cost":-1}"#),
+        (json, br#"{"limiter":"user","key":"a"} x"#),
+        (json, br#"{"checks":[]}"#),
+        (json, br#"{"checks":[],"all_or_none":true}"#),
+        (json, br#"{"checks":[{"limiter":"all","cost":9},{"limiter":"none"}]}"#),
+        (json, br#"{"checks":[{"limiter":"all","wait":1}]}"#),
+        (json, b"{\"limiter\":\"\xff\"}"),
+        (json, b""),
+        ("text/plain", br#"{"limiter":"all"}"#),
+        ("application/json; charset=utf-8", b"null"),
+    ];
+    for path in ["/v1/check", "/v1/check/batch", "/v1/peek", "/v1/check/", "/v1/peek?a=1"] {
+        for method in [Method::POST, Method::GET, Method::PUT] {
+            for (media_type, body) in bodies {
+                let one = ask(&deciding, &method, path, media_type, body).await;
+                let other = ask(&by_routes, &method, path, media_type, body).await;
+                let body = String::from_utf8_lossy(body);
+                assert_eq!(without_waits(one), without_waits(other), "{method} {path} {body}");
+            }
+        }
+    }
+    deciding.end().await;
+    by_routes.end().await;
+}
+
+/// Leaves out the wait of a window, which becomes shorter between two requests.
+fn without_waits(
+    (status, fields, body): (u16, Vec<(String, String)>, String),
+) -> (u16, Vec<(String, String)>, String) {
+    let Some((before, after)) = body.split_once("\"reset_after\":") else {
+        return (status, fields, body);
+    };
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let fields = fields.into_iter().filter(|(name, _)| name != "content-length").collect();
+    (status, fields, format!("{before}{after}"))
+}
