@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The engine builds with every set of features, on the minimum supported Rust, and
-# without std for four targets. Its unit tests run with three of those sets.
+# The engine builds with every set of features, and without std for four targets. Its unit
+# tests run with three of those sets. The other packages build with each of their features.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-ci/setup.sh base targets msrv
+ci/setup.sh base targets
 
 for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
@@ -22,7 +22,13 @@ done
 for features in "" async http pool policy "async,cluster,pool,sentinel,tls"; do
     cargo clippy -q -p sluicegate-redis --lib --no-default-features --features "$features" -- -D warnings
 done
-# The command with a client of Redis.
+# Policies alone, and with what reloads them.
+for features in "" watch; do
+    cargo clippy -q -p sluicegate-policy --lib --features "$features" -- -D warnings
+done
+# What `cargo run` builds, whose dependencies have fewer features than beside all other packages;
+# and with a client of Redis.
+cargo clippy -q -- -D warnings
 cargo clippy -q -p sluicegate-cli --features redis -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
@@ -38,9 +44,3 @@ done
 # A Cortex-M4 has no 64-bit atomics.
 echo "no_std: thumbv7em-none-eabihf, with portable-atomic"
 cargo build -q -p sluicegate --lib --no-default-features --features portable-atomic --target thumbv7em-none-eabihf
-
-msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-echo "minimum supported Rust: $msrv"
-# Not the benches: what their peers need is no promise of ours.
-cargo "+$msrv" check -q --workspace --exclude sluicegate-benches --exclude sluicegate-counted --all-targets \
-    --target-dir "${CARGO_TARGET_DIR:-target}/msrv"

@@ -24,7 +24,6 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src crates/redi
 done
 
 ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
-cargo run -q -p sluicegate-benches --bin tables -- --check || fail "docs/benchmarks.md"
 
 # A theorem is proved once, in its module; a page states it and links that.
 if grep -n '∎' README.md docs/*.md; then

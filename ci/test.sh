@@ -69,17 +69,33 @@ fi
 step "set up"
 ci/setup.sh
 
+# All packages with the features that they have together: for one alone, or with others, cargo
+# would build half of the dependencies anew. The sources of the engine once more, under another
+# name, have no tests of their own.
+packages=(--workspace --exclude sluicegate-counted)
+built=${CARGO_TARGET_DIR:-target}/debug
+
 step "tests of the engine, the command, the examples, the benches and the models on real threads"
-# The sources of the engine once more, under another name, have no tests of their own.
-timed cargo test --workspace --exclude sluicegate-counted --lib --bins --tests --examples
-timed cargo test -p sluicegate-policy --features watch --test registry_watch
+timed cargo test "${packages[@]}" --lib --bins --tests --examples
+
+step "benches: each runs once"
+# As the tests are built: nothing is timed here, and a release build of all peers takes
+# longer than all that is run.
+cargo test "${packages[@]}" --bench '*'
+"$built/costs" >/dev/null
+"$built/contend" --json --ms 2 --rounds 1 --retries 0 --keys 1000 >/dev/null
+
+step "the command on its bundled sample"
+"$built/sluicegate" >/dev/null
 
 step "documentation tests"
-# The sources of the engine once more, under another name, which their examples do not use.
-cargo test --workspace --doc --exclude sluicegate-counted
+cargo test "${packages[@]}" --doc
 
 step "the engine without default features, and with each of them"
 ci/features.sh
+
+step "the minimum supported Rust"
+ci/msrv.sh
 
 step "literals that are out of range fail in cargo check"
 ci/literals.sh
@@ -92,16 +108,5 @@ ci/shuttle.sh
 
 step "unit and concurrency tests under Miri"
 ci/miri.sh
-
-step "benches: each runs once"
-# As the tests are built: nothing is timed here, and a release build of all peers takes
-# longer than all that is run.
-cargo test -p sluicegate-benches --bench '*'
-cargo run -q -p sluicegate-benches --bin costs >/dev/null
-cargo run -q -p sluicegate-benches --bin contend -- --json --ms 2 --rounds 1 --retries 0 --keys 1000 >/dev/null
-
-step "the command on its bundled sample"
-# Built as its tests are, which run it too.
-cargo run -q >/dev/null
 
 passed

@@ -1,7 +1,7 @@
 //! Writes the tables of docs/benchmarks.md from the files in docs/benchmarks.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -10,36 +10,40 @@ use sluicegate_benches::results;
 /// Writes the tables of the page on benchmarks, from the files in the folder of its name.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Write nothing, and fail if the tables are not those of the files
-    #[arg(long)]
-    check: bool,
     /// The page
     #[arg(default_value = "docs/benchmarks.md")]
     page: PathBuf,
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
+    let Args { page } = Args::parse();
+    match write(&page) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("tables: {}: {message}", args.page.display());
+            eprintln!("tables: {}: {message}", page.display());
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(args: &Args) -> Result<(), String> {
-    let Args { check, page } = args;
+fn write(page: &Path) -> Result<(), String> {
     let old = fs::read_to_string(page).map_err(|error| error.to_string())?;
     let new = results::rewrite(&old, &page.with_extension(""))?;
-    if !check {
-        return fs::write(page, new).map_err(|error| error.to_string());
-    }
-    let differs = |(number, (old, new)): (usize, (&str, &str))| (old != new).then_some(number + 1);
-    match old.lines().zip(new.lines()).enumerate().find_map(differs) {
-        Some(line) => Err(format!("line {line} is not that of the data; run `tables`")),
-        None if old != new => Err("it is not as long as its data; run `tables`".to_owned()),
-        None => Ok(()),
+    fs::write(page, new).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_of_the_page_are_those_of_its_files() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
+        let old = fs::read_to_string(&page).unwrap();
+        let new = results::rewrite(&old, &page.with_extension("")).unwrap();
+        for (number, (old, new)) in (1..).zip(old.lines().zip(new.lines())) {
+            assert_eq!(old, new, "line {number} is not that of the data; run `tables`");
+        }
+        assert!(old == new, "the page is not as long as its data; run `tables`");
     }
 }

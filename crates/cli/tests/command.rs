@@ -396,3 +396,24 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     }
 }
+
+/// `cargo run` in a clone asks for no `--bin`.
+#[test]
+fn the_command_is_the_only_program_that_cargo_builds_by_default() {
+    let metadata = process::Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let of_default = metadata["workspace_default_members"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let targets = packages
+        .iter()
+        .filter(|package| of_default.contains(&package["id"]))
+        .flat_map(|package| package["targets"].as_array().unwrap());
+    let programs: Vec<&Value> = targets
+        .filter(|target| target["kind"] == json!(["bin"]))
+        .map(|target| &target["name"])
+        .collect();
+    assert_eq!(programs, ["sluicegate"]);
+}

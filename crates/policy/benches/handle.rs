@@ -1,11 +1,13 @@
 //! Times a decision by the handle of a registry beside one by the bare limiter.
 //!
 //! Both are called in turns, a batch each, so that a busy machine slows both; the median of the
-//! batches is shown. `cargo bench -p sluicegate-policy --bench handle`.
+//! batches is shown. `cargo bench -p sluicegate-policy --bench handle`. Without `--bench`, which `cargo bench`
+//! gives, a single batch tells that it works.
 //!
 //! `... -- count CASE bare|handle CALLS` only makes so many calls, for a program that counts instructions:
 //! the difference of two runs is that of their calls.
 
+use std::env;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -120,10 +122,11 @@ fn show(name: &str, bare: impl Fn() -> bool, handle: impl Fn() -> bool) {
         }
         return;
     }
-    let mut times: Vec<[f64; 2]> = (0..BATCHES).map(|_| [batch(&bare), batch(&handle)]).collect();
+    let batches = if env::args().any(|argument| argument == "--bench") { BATCHES } else { 1 };
+    let mut times: Vec<[f64; 2]> = (0..batches).map(|_| [batch(&bare), batch(&handle)]).collect();
     let mut median = |of: fn(&[f64; 2]) -> f64| {
         times.sort_by(|a, b| of(a).total_cmp(&of(b)));
-        of(&times[BATCHES / 2])
+        of(&times[batches / 2])
     };
     let (bare, handle) = (median(|times| times[0]), median(|times| times[1]));
     println!("{name:<34} {bare:>8.2} {handle:>8.2} {:>8.3}", median(|times| times[1] / times[0]));
@@ -149,7 +152,7 @@ fn count(call: impl Fn() -> bool, calls: u32) {
 
 /// Returns the case whose calls are to be counted, whether by the handle, and how many.
 fn counted() -> Option<(String, bool, u32)> {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "count").skip(1);
+    let mut arguments = env::args().skip_while(|argument| argument != "count").skip(1);
     let (case, of, calls) = (arguments.next()?, arguments.next()?, arguments.next()?);
     Some((case, of == "handle", calls.parse().ok()?))
 }
