@@ -233,9 +233,9 @@ async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), F
     let metrics = parts.metrics();
     let server = server.counted(&metrics);
     let address = server.address().map_err(Failure::io(listen))?;
-    let mut routes = match &parts.policy {
-        Some(policy) => api::routes(policy.service.clone()),
-        None => api::without_policy(metrics),
+    let (server, mut routes) = match &parts.policy {
+        Some(policy) => (server.deciding(&policy.service), api::routes(policy.service.clone())),
+        None => (server, api::without_policy(metrics)),
     };
     if let Some(envoy) = &parts.envoy {
         routes = envoy.add_to(routes).await;

@@ -1,25 +1,27 @@
 //! A server that decides before it looks through its routes answers as the routes do.
 
 use reqwest::Method;
-use reqwest::header::{CONTENT_TYPE, DATE};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderName, HeaderValue};
 
 use super::running::{POLICY, Running};
 
-/// Returns the status, the fields and the body of an answer.
+/// The status, the fields and the body of an answer.
+type Answer = (u16, Vec<(String, String)>, String);
+
 async fn ask(
     service: &Running,
     method: &Method,
     path: &str,
     media_type: &str,
     body: &[u8],
-) -> (u16, Vec<(String, String)>, String) {
+) -> Answer {
     let request = service.client.request(method.clone(), service.url(path));
     let request = request.header(CONTENT_TYPE, media_type).body(body.to_vec());
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let fields = response.headers().iter().filter(|(name, _)| **name != DATE);
-    let text = |(name, value): (_, &reqwest::header::HeaderValue)| {
-        (format!("{name}"), value.to_str().unwrap().to_owned())
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        (name.to_string(), value.to_str().unwrap().to_owned())
     };
     let fields = fields.map(text).collect();
     (status, fields, response.text().await.unwrap())
@@ -61,9 +63,7 @@ async fn answers_are_those_of_the_routes() {
 }
 
 /// Leaves out the wait of a window, which becomes shorter between two requests.
-fn without_waits(
-    (status, fields, body): (u16, Vec<(String, String)>, String),
-) -> (u16, Vec<(String, String)>, String) {
+fn without_waits((status, fields, body): Answer) -> Answer {
     let Some((before, after)) = body.split_once("\"reset_after\":") else {
         return (status, fields, body);
     };
