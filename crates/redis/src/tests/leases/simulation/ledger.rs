@@ -11,7 +11,8 @@ use crate::RedisLimit;
 pub(super) enum Bound {
     /// `burst` and what a span earns.
     Bucket { quota: Quota, more: u64 },
-    /// `limit` in each window that begins at a multiple of its length.
+    /// `limit` in each window that begins at a multiple of its length by the server's clock, and as many when it comes
+    /// a second time.
     Windows(Rate),
     /// `limit` in any span of the window's length.
     Any(Rate),
@@ -37,16 +38,18 @@ pub(super) fn limits() -> Vec<(RedisLimit, Bound)> {
         ),
         (RedisLimit::fixed_window(window).unwrap(), Bound::Windows(window)),
         (RedisLimit::sliding_window(window, 10).unwrap(), Bound::Any(window)),
+        (RedisLimit::sliding_log(window).unwrap(), Bound::Any(window)),
     ]
 }
 
-/// Something that happened to a key, at a time in microseconds of the server's clock. (Of the time by which it went
-/// forward, all in all.)
+/// Something that happened to a key, at a time in microseconds of the server's clock, as if it had never been set back.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry {
     Granted(u64),
     /// The server forgot that it had charged so many.
     Forgotten(u64),
+    /// The server's clock was set back by so many microseconds.
+    SetBack(u64),
 }
 
 /// The grants of a key.
@@ -88,6 +91,7 @@ impl Ledger {
                 Entry::Forgotten(permits) => {
                     level = level.saturating_sub(u128::from(permits) * permit);
                 }
+                Entry::SetBack(_) => {}
             }
             most = most.max(level);
         }
@@ -98,14 +102,16 @@ impl Ledger {
     fn worst_of_windows(&self, limit: Rate) -> (u64, u64) {
         let micros_of_window = limit.period().as_micros() as u64;
         let (mut window, mut sum, mut allowed) = (0, 0, limit.permits());
-        let (mut most, mut excess) = (0, 0);
+        let (mut most, mut excess, mut back) = (0, 0, 0);
         for &(micros, entry) in &self.0 {
-            if micros / micros_of_window != window {
-                (window, sum, allowed) = (micros / micros_of_window, 0, limit.permits());
+            let now = (micros - back) / micros_of_window;
+            if now != window {
+                (window, sum, allowed) = (now, 0, limit.permits());
             }
             match entry {
                 Entry::Granted(permits) => sum += permits,
                 Entry::Forgotten(permits) => allowed += permits,
+                Entry::SetBack(micros) => back += micros,
             }
             most = most.max(sum);
             excess = excess.max(sum.saturating_sub(allowed));
@@ -122,12 +128,14 @@ impl Ledger {
                 match self.0[first].1 {
                     Entry::Granted(permits) => sum -= permits,
                     Entry::Forgotten(permits) => allowed -= permits,
+                    Entry::SetBack(_) => {}
                 }
                 first += 1;
             }
             match entry {
                 Entry::Granted(permits) => sum += permits,
                 Entry::Forgotten(permits) => allowed += permits,
+                Entry::SetBack(_) => {}
             }
             most = most.max(sum);
             excess = excess.max(sum.saturating_sub(allowed));
@@ -157,4 +165,7 @@ fn a_ledger_finds_the_span_with_the_most() {
         ledger(&[(900_000, granted(4)), (1_100_000, granted(3)), (1_900_000, granted(2))]);
     assert_eq!(spans.worst(Bound::Windows(window)), (5, 0));
     assert_eq!(spans.worst(Bound::Any(window)), (7, 2));
+    let back = Entry::SetBack(1_000_000);
+    let mut again = ledger(&[(1_100_000, granted(4)), (1_200_000, back), (1_300_000, granted(3))]);
+    assert_eq!(again.worst(Bound::Windows(window)), (4, 0));
 }

@@ -1,7 +1,7 @@
 //! A server that runs the scripts in a Lua of the same version as Redis has, on a clock that is set by hand.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use mlua::{Function, Lua, Table, Value, Variadic};
@@ -22,6 +22,8 @@ struct Entry {
 enum Stored {
     Text(String),
     Hash(HashMap<String, String>),
+    /// Members by their score. Of one score, in the order of their text.
+    Sorted(BTreeSet<(u64, String)>),
 }
 
 #[derive(Debug, Default)]
@@ -169,9 +171,62 @@ impl State {
                 }
                 Ok(Value::Integer(1))
             }
+            [command, key, ref arguments @ ..] if command.starts_with('Z') => {
+                self.call_sorted(lua, command, key, arguments)
+            }
             [command, key, ref fields @ ..] => self.call_hash(lua, command, key, fields),
             _ => panic!("unknown call {words:?}"),
         }
+    }
+
+    fn call_sorted(
+        &mut self,
+        lua: &Lua,
+        command: &str,
+        key: &str,
+        arguments: &[&str],
+    ) -> mlua::Result<Value> {
+        let empty = || Entry { value: Stored::Sorted(BTreeSet::new()), expires_millis: None };
+        let entry = self.data.0.entry(key.to_owned()).or_insert_with(empty);
+        let Stored::Sorted(members) = &mut entry.value else { panic!("{key} is no sorted set") };
+        // An index from the end is negative.
+        let index = |text: &str| {
+            let index: i64 = text.parse().unwrap();
+            let is_from_end = index < 0;
+            usize::try_from(if is_from_end { index + members.len() as i64 } else { index })
+        };
+        let answer = match (command, arguments) {
+            ("ZADD", [score, member]) => {
+                members.retain(|(_, other)| other != member);
+                members.insert((score.parse().unwrap(), (*member).to_owned()));
+                Value::Integer(1)
+            }
+            ("ZCARD", []) => Value::Integer(members.len() as i64),
+            ("ZCOUNT", ["-inf", most]) => {
+                let most: i64 = most.parse().unwrap();
+                let count = members.iter().filter(|(score, _)| *score as i64 <= most).count();
+                Value::Integer(count as i64)
+            }
+            ("ZRANGE", [first, last, "WITHSCORES"]) => {
+                let (first, last) = (index(first).unwrap_or(0), index(last));
+                let count = last.map_or(0, |last| (last + 1).saturating_sub(first));
+                let found = members.iter().skip(first).take(count);
+                let texts = found.flat_map(|(score, member)| [member.clone(), score.to_string()]);
+                Value::Table(lua.create_sequence_from(texts)?)
+            }
+            ("ZREMRANGEBYRANK", ["0", last]) => {
+                let count = index(last).map_or(0, |last| last + 1);
+                let kept = members.iter().skip(count).cloned().collect();
+                *members = kept;
+                Value::Integer(0)
+            }
+            _ => panic!("unknown call {command} {key} {arguments:?}"),
+        };
+        // As a server does, which keeps no set without members.
+        if members.is_empty() {
+            self.data.0.remove(key);
+        }
+        Ok(answer)
     }
 
     fn call_hash(
