@@ -28,24 +28,24 @@ end
 at = math.max(now, at or now)
 
 -- The grants that are a window old or older have gone.
-local gone, used, is_empty = 0, 0, true
+local gone, used = 0, 0
+-- The cumulative count, which begins anew when the log is empty.
+local before = 0
 if total then
   local first, size, since_when = grant(0)
   if since_when <= at - length then
     gone = redis.call('ZCOUNT', key, '-inf', at - length)
     first, size = grant(gone)
   end
-  if first then used, is_empty = total - first + size, false end
+  if first then used, before = total - first + size, total end
 end
 
 -- A charge must not take the cumulative count to where it is not exact any more.
-local granted = decide(limit - used, math.min(MOST_COUNT - used, 2 ^ 52 - (total or 0)))
+local granted = decide(limit - used, math.min(MOST_COUNT - used, 2 ^ 52 - before))
 if granted then
   used = used + granted
-  if not is_look then
+  if granted > 0 and not is_look then
     if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', gone - 1) end
-    -- An empty log counts from 0 again.
-    local before = is_empty and 0 or total
     local member = string.format('%016.0f:%.0f', before + granted, granted)
     redis.call('ZADD', key, at, member)
     if not is_test then redis.call('PEXPIREAT', key, expiry(at + length)) end

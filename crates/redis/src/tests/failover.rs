@@ -74,6 +74,15 @@ fn pair() -> [Server; 2] {
     [primary, replica]
 }
 
+/// Waits until a replica has what the primary has written.
+///
+/// It has none any more if a sentinel has taken a slow machine for a primary that is down.
+fn wait_for_replica(primary: &Server) {
+    let replicas: u64 =
+        redis::cmd("WAIT").arg(&[1, 30_000]).query(&mut primary.connection()).unwrap();
+    assert_eq!(replicas, 1, "the replica follows no more");
+}
+
 fn hundred<R>(runner: R) -> RedisLimiter<R> {
     let limit = RedisLimit::token_bucket(quota!(100 / 36525 days)).unwrap();
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner)
@@ -137,7 +146,7 @@ async fn a_primary_that_hangs_is_left_for_the_new_one() {
     let [primary, _replica] = pair();
     let (_sentinel, limiter) = by_sentinel(&primary, Duration::from_millis(300));
     assert_eq!(first_grant(&limiter).await.remaining(), 99);
-    redis::cmd("WAIT").arg(&[1, 30_000]).exec(&mut primary.connection()).unwrap();
+    wait_for_replica(&primary);
     primary.stop();
     // What was given up is charged to nobody: the old primary will be a replica without it.
     assert_eq!(first_grant(&limiter).await.remaining(), 98);
@@ -150,7 +159,7 @@ async fn a_failover_grants_once_more_what_the_new_primary_has_not_heard_of() {
     let [mut primary, _replica] = pair();
     let (_sentinel, limiter) = by_sentinel(&primary, Duration::from_secs(2));
     assert_eq!(limiter.try_acquire("ada", 30).await.unwrap().remaining(), 70);
-    redis::cmd("WAIT").arg(&[1, 30_000]).exec(&mut primary.connection()).unwrap();
+    wait_for_replica(&primary);
     // The replica does not hear of the next grant, as if it were slow.
     let request = limiter.keyed().request("ada", Verb::Take, 50).unwrap();
     let source = format!("redis.set_repl(redis.REPL_NONE)\n{}", request.script().source());
@@ -171,7 +180,7 @@ async fn a_replica_refuses_and_takes_nothing() {
     let at_primary = hundred(Async::new(at_primary.get_connection_manager().await.unwrap()));
     let at_replica = hundred(Async::new(at_replica.get_connection_manager().await.unwrap()));
     at_primary.try_acquire("ada", 30).await.unwrap();
-    redis::cmd("WAIT").arg(&[1, 30_000]).exec(&mut primary.connection()).unwrap();
+    wait_for_replica(&primary);
     let error = at_replica.try_acquire("ada", 1).await.unwrap_err();
     let TryAcquireError::Store(error @ StoreError::Server { .. }) = error else {
         panic!("{error}")

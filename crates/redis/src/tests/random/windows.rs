@@ -9,7 +9,10 @@ use sluicegate::{
 
 use super::{Case, Engine, START, check_all};
 use crate::decision::Verb;
+use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
+use crate::request::KeyedLimit;
+use crate::tests::give_back::send;
 use crate::tests::oracle::{Rule, Windows};
 use crate::tests::scripts::{Step, run};
 use crate::tests::server::Server;
@@ -123,4 +126,27 @@ fn logs_answer_as_all_their_grants_and_the_engine() {
         Case { scale_micros, is_single: true, ..case }
     });
     check_all(7, clock, of_any.into_iter().chain(of_one).collect());
+}
+
+/// Four charges count at any time. Without a bound, the count of all of them would pass 2^53 after 256.
+#[test]
+fn a_log_that_is_never_empty_counts_exactly_whatever_it_is_charged_with() {
+    const CHARGE: u64 = (1 << 45) - 3;
+    let server = Server::start();
+    let mut connection = server.connection();
+    let limit = RedisLimit::sliding_log(rate!(10 / second)).unwrap();
+    let source = limit.script().source();
+    redis::cmd("SCRIPT").arg("LOAD").arg(source).exec(&mut connection).unwrap();
+    let keyed = KeyedLimit { limit, keys: KeySpace::new("test").unwrap() };
+    let (mut counted, mut unpaid) = ([0; 4], 0);
+    for step in 0..600 {
+        let request = keyed.charge("ada", CHARGE).at(START + step * 300_000);
+        let reply = send(&mut connection, std::slice::from_ref(&request)).remove(0);
+        let charged = request.moved(&reply).unwrap();
+        counted.rotate_left(1);
+        counted[3] = charged;
+        assert_eq!(reply[2] as u64, counted.iter().sum::<u64>(), "step {step}");
+        unpaid += usize::from(charged < CHARGE);
+    }
+    assert!((1..60).contains(&unpaid), "{unpaid}");
 }
