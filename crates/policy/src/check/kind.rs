@@ -72,7 +72,13 @@ impl Checks<'_> {
     /// Returns the fields of the kind that is given.
     fn kind_fields(&mut self, given: &Given<'_>) -> Option<&'static KindFields> {
         let Some(policy) = given.get("policy") else {
-            let label = "expected `policy`, as every limiter has";
+            let label = if given.get("penalty").is_some() {
+                "expected `policy`: a penalty is beside a limit. For a penalty alone, take a limit that no key \
+                 reaches: `policy = \"token_bucket\"`, `limit = 1000000000`, `rate = { amount = \
+                 1000000000, interval = \"1 s\" }`"
+            } else {
+                "expected `policy`, as every limiter has"
+            };
             return self.report(messages::limiter_lacks(given, "policy", label));
         };
         let policy = policy.text()?;

@@ -298,3 +298,19 @@ fn a_pardon_holds_while_the_size_of_the_store_changes() {
     });
     assert_eq!(registry.keyed("a").unwrap().penalized(), []);
 }
+
+/// The way that the error for a `penalty` without a `policy` tells.
+#[test]
+fn a_penalty_alone_has_a_limit_that_no_key_reaches() {
+    let text = "[limiters.a]\nkey = \"user\"\npolicy = \"token_bucket\"\nlimit = 1000000000\nrate = { amount = 1000000000, interval = \"1 s\" }";
+    let (clock, registry) = registry(&format!("{text}\n{}", penalty(", by = { status = 401 }")));
+    let handle = registry.keyed("a").unwrap();
+    for _ in 0..100_000 {
+        assert!(handle.try_acquire("eve", 1).is_ok());
+    }
+    clock.advance(Duration::from_millis(1));
+    assert!(KeyedLimiter::<str>::peek(&handle, "eve", 1_000_000_000).is_ok());
+    handle.offend("eve", 3).unwrap();
+    assert!(handle.try_acquire("eve", 1).is_err());
+    assert!(handle.try_acquire("ada", 1).is_ok());
+}
