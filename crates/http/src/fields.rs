@@ -62,6 +62,7 @@ mod version;
 mod writer;
 
 pub use self::policy::{FieldError, MAX_NAME, QuotaPolicy, QuotaUnit};
+pub(crate) use self::problem::violation;
 pub use self::problem::{MAX_PROBLEM_BYTES, Problem, ProblemType};
 pub use self::reader::{ResponseFields, ServiceLimit};
 pub use self::retry_after::{MAX_WAIT, parse_retry_after, write_retry_after};

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
-use sfv::{BareItem, Item, KeyRef, ListSerializer, Parameters, StringRef};
+use sfv::{BareItem, Item, ItemSerializer, KeyRef, ListSerializer, Parameters, StringRef};
 
 use super::policy::{QuotaPolicy, QuotaUnit};
 use super::reader::ServiceLimit;
@@ -50,26 +50,47 @@ pub(super) fn policies(policies: &[QuotaPolicy], limit: impl Fn(usize) -> Option
     text
 }
 
-/// Returns the value of `RateLimit`, empty if no state tells what remains.
-pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> String {
+/// Returns the text of an item of `RateLimit` as far as all items of the policy have it in common: up to the number that
+/// remains. Empty if fields do not tell the policy.
+pub(super) fn opening(policy: &QuotaPolicy) -> String {
+    let mut text = String::new();
+    if policy.is_told()
+        && let Ok(name) = StringRef::from_str(policy.name_or_default())
+    {
+        let mut list = ListSerializer::with_buffer(&mut text);
+        let _ = list.bare_item(name).parameter(REMAINING, 0).finish();
+        text.pop();
+    }
+    text
+}
+
+/// Returns the value of `RateLimit`, empty if no state tells what remains. `openings` has the [opening] of each policy.
+pub(super) fn limits(openings: &[String], states: &[PolicyState<'_>]) -> String {
     let mut text = values::buffer();
-    let mut list = ListSerializer::with_buffer(&mut text);
     for state in states {
-        let (Some(policy), Some(remaining)) = (policies.get(state.which), state.remaining) else {
+        let (Some(opening), Some(remaining)) = (openings.get(state.which), state.remaining) else {
             continue;
         };
-        if !policy.is_told() {
+        if opening.is_empty() {
             continue;
         }
-        let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
-        let mut item = list.bare_item(name).parameter(REMAINING, values::integer(remaining));
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(opening);
+        let mut last = values::integer(remaining);
         if let Some(wait) = state.more_after() {
-            item = item.parameter(RESET, values::seconds(wait));
+            values::push_number(&mut text, last);
+            text.extend([";", RESET.as_str(), "="]);
+            last = values::seconds(wait);
         }
-        if let Some(key) = state.partition {
-            item = item.parameter(PARTITION, key);
+        match state.partition {
+            None => values::push_number(&mut text, last),
+            Some(key) => {
+                let item = ItemSerializer::with_buffer(&mut text).bare_item(last);
+                let _ = item.parameter(PARTITION, key).finish();
+            }
         }
-        let _ = item.finish();
     }
     text
 }
@@ -126,5 +147,70 @@ fn parse_partition(parameters: &Parameters) -> Result<Option<&[u8]>, ()> {
         None => Ok(None),
         Some(BareItem::ByteSequence(key)) => Ok(Some(key)),
         Some(_) => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+    use sfv::{FieldType, List, Parser};
+
+    use super::*;
+
+    /// Returns the value as a serializer writes it item by item.
+    fn serialized(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> String {
+        let mut list = ListSerializer::new();
+        for state in states {
+            let told = policies.get(state.which).filter(|policy| policy.is_told());
+            let (Some(policy), Some(remaining)) = (told, state.remaining) else { continue };
+            let name = StringRef::from_str(policy.name_or_default()).unwrap();
+            let mut item = list.bare_item(name).parameter(REMAINING, values::integer(remaining));
+            if let Some(wait) = state.more_after() {
+                item = item.parameter(RESET, values::seconds(wait));
+            }
+            if let Some(key) = state.partition {
+                item = item.parameter(PARTITION, key);
+            }
+            let _ = item.finish();
+        }
+        list.finish().unwrap_or_default()
+    }
+
+    fn policy() -> impl Strategy<Value = QuotaPolicy> {
+        option::of(prop_oneof![Just(None), "[ -~]{1,12}".prop_map(Some)]).prop_map(
+            |name| match name {
+                None => QuotaPolicy::untold(),
+                Some(None) => QuotaPolicy::new(5),
+                Some(Some(name)) => QuotaPolicy::new(5).named(&name).unwrap(),
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn limits_are_written_as_a_serializer_writes_them(
+            policies in vec(policy(), 0..4),
+            states in vec(
+                (0_usize..5, option::of(any::<u64>()), option::of(any::<Duration>()), option::of(vec(any::<u8>(), 0..9))),
+                0..5,
+            ),
+        ) {
+            let states: Vec<_> = states.iter().map(|(which, remaining, wait, key)| PolicyState {
+                which: *which,
+                remaining: *remaining,
+                next_permit_after: *wait,
+                partition: key.as_deref(),
+                ..PolicyState::UNKNOWN
+            }).collect();
+            let openings: Vec<_> = policies.iter().map(opening).collect();
+            let text = limits(&openings, &states);
+            prop_assert_eq!(&text, &serialized(&policies, &states));
+            let parsed = Parser::new(&text).parse::<List>().unwrap();
+            prop_assert_eq!(parsed.serialize().unwrap_or_default(), text);
+        }
     }
 }

@@ -1,8 +1,12 @@
 //! Bodies that tell why a request was refused: problem details (RFC 9457).
 
+mod violation;
+
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub(crate) use self::violation::violation;
 
 /// The most bytes of a body that are parsed.
 pub const MAX_PROBLEM_BYTES: usize = 65_536;
@@ -154,11 +158,15 @@ impl Problem {
             instance: self.instance.as_deref(),
             violated_policies: &self.violated_policies,
         };
-        // Space for most bodies, so that it is allocated once.
-        let mut body = Vec::with_capacity(384);
+        let mut body = Problem::buffer();
         // Texts and numbers are never refused, and memory takes all that is written.
         let _ = serde_json::to_writer(&mut body, &members);
         body
+    }
+
+    /// Returns a buffer with space for most bodies, so that it is allocated once.
+    fn buffer() -> Vec<u8> {
+        Vec::with_capacity(384)
     }
 
     /// Parses a body, or returns `None` if it is not an object in JSON, or longer than

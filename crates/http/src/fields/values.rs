@@ -35,6 +35,11 @@ pub(super) fn set_number(headers: &mut HeaderMap, name: HeaderName, number: impl
     set_text(headers, name, itoa::Buffer::new().format(number.into()));
 }
 
+/// Appends a number to a value.
+pub(super) fn push_number(text: &mut String, number: impl Into<i64>) {
+    text.push_str(itoa::Buffer::new().format(number.into()));
+}
+
 /// Returns a buffer with space for the value of most fields, so that it is allocated once.
 pub(super) fn buffer() -> String {
     String::with_capacity(64)

@@ -41,6 +41,8 @@ pub struct FieldWriter {
     /// `RateLimit-Policy`, which is the same for most responses. It is text and not a value, because the
     /// clones of a value are counted on one cache line, by all threads that respond.
     policy_text: String,
+    /// The text before what remains in an item of `RateLimit`, for each policy; of drafts 8 to 10 only.
+    item_openings: Box<[String]>,
     /// The limit that was told first in place of the quota of the only policy, and that field with it.
     first_limit: OnceLock<(u64, String)>,
 }
@@ -87,7 +89,12 @@ impl FieldWriter {
             FieldVersion::Draft6 | FieldVersion::Draft7 => single_limit::policies(&policies),
             FieldVersion::Draft3 | FieldVersion::Legacy(_) => String::new(),
         };
-        FieldWriter { version, policies, policy_text, first_limit: OnceLock::new() }
+        let item_openings = match version {
+            FieldVersion::Draft8 => policies.iter().map(named_items::opening).collect(),
+            _ => Box::default(),
+        };
+        let first_limit = OnceLock::new();
+        FieldWriter { version, policies, policy_text, item_openings, first_limit }
     }
 
     /// Returns the version.
@@ -115,10 +122,11 @@ impl FieldWriter {
     /// Allocates for the values of fields. Never panics.
     pub fn write(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
         self.write_limits(headers, states, now);
-        let mut denied = states.iter().filter(|state| state.is_denied).peekable();
-        if denied.peek().is_some() {
-            let waits: Option<Vec<_>> = denied.map(|state| state.retry_after).collect();
-            write_retry_after(headers, waits.and_then(|waits| waits.into_iter().max()));
+        let denied = states.iter().filter(|state| state.is_denied);
+        let longest =
+            denied.map(|state| state.retry_after).reduce(|one, other| Some(one?.max(other?)));
+        if let Some(wait) = longest {
+            write_retry_after(headers, wait);
         }
     }
 
@@ -192,7 +200,7 @@ impl FieldWriter {
                 } else {
                     self.write_policies(headers);
                 }
-                values::set_text(headers, LIMIT, &named_items::limits(&self.policies, states));
+                values::set_text(headers, LIMIT, &named_items::limits(&self.item_openings, states));
             }
         }
     }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use sluicegate::{AcquireError, ConcurrencyDenied, Denied, InFlightError};
 
 use crate::client_address::UnknownClient;
-use crate::fields::{PolicyState, Problem, ProblemType};
+use crate::fields::{PolicyState, Problem, ProblemType, violation};
 
 /// A request that is refused, or would be.
 #[derive(Clone, Copy, Debug)]
@@ -239,20 +239,29 @@ impl Refusal<'_> {
     /// Returns the problem details of the response.
     #[must_use]
     pub fn problem(&self) -> Problem {
-        let kind = match self.status() {
-            StatusCode::SERVICE_UNAVAILABLE => ProblemType::TemporaryReducedCapacity,
-            StatusCode::TOO_MANY_REQUESTS => ProblemType::QuotaExceeded,
-            _ => ProblemType::Blank,
-        };
+        let kind = self.kind();
         let is_denied = kind != ProblemType::Blank;
         let mut problem = Problem::new(kind).explained(self.to_string());
-        problem.status = Some(self.status());
         if is_denied {
-            return problem.violating([self.policy.unwrap_or("default")]);
+            return problem.violating([self.policy_or_default()]);
         }
+        problem.status = Some(self.status());
         // The title of a problem that has no type is that of its status (RFC 9457, section 4.2.1).
         problem.title = self.status().canonical_reason().map(str::to_owned);
         problem
+    }
+
+    /// Returns the type of the problem, whose status is that of the response unless it is blank.
+    fn kind(&self) -> ProblemType {
+        match self.status() {
+            StatusCode::SERVICE_UNAVAILABLE => ProblemType::TemporaryReducedCapacity,
+            StatusCode::TOO_MANY_REQUESTS => ProblemType::QuotaExceeded,
+            _ => ProblemType::Blank,
+        }
+    }
+
+    fn policy_or_default(&self) -> &str {
+        self.policy.unwrap_or("default")
     }
 
     /// Returns the response that the client of this request understands: problem details, or with the
@@ -302,7 +311,11 @@ impl Refusal<'_> {
     /// adds to any response.
     #[must_use]
     pub fn response(&self) -> Response<Vec<u8>> {
-        let mut response = Response::new(self.problem().to_json());
+        let body = match self.kind() {
+            ProblemType::Blank => self.problem().to_json(),
+            kind => violation(kind, self, self.policy_or_default()),
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.status();
         let media_type = HeaderValue::from_static(Problem::CONTENT_TYPE);
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);

@@ -69,6 +69,8 @@ const OPTIONS: [SetOption; 7] = [
     |layer, _| layer.timer(ThreadTimer),
     |layer, _| {
         layer.respond(|refusal, parts| {
+            let body = refusal.problem().to_json();
+            assert_eq!(refusal.response().into_body(), body, "written in another way");
             let mut response = refusal.response_to(parts);
             response.headers_mut().insert("x-path", parts.uri.path().parse().unwrap());
             response
