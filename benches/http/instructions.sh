@@ -27,7 +27,7 @@ each() {
 subjects=(nothing table foldhash table_fields keyed tower_governor tower_governor_fields)
 printf '%-8s %-6s %8s %8s' level answer clients bare
 printf ' %s' "${subjects[@]}"
-for level in service router; do
+for level in service router around; do
     for row in 'allow 1' 'allow 100000' 'deny 1'; do
         read -r outcome clients <<<"$row"
         bare=$(each bare "$level" "$outcome" "$clients")

@@ -17,8 +17,8 @@ use http::{Request, Response};
 use sluicegate::{KeyTable, Keyed, Quota, quota};
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::fields::FieldVersion;
-use sluicegate_http::layer::{Limit, RateLimitLayer};
-use tower::util::MapFutureLayer;
+use sluicegate_http::layer::{Limit, LimitedBody, RateLimitLayer};
+use tower::util::{MapFutureLayer, MapResponse};
 use tower::{Layer, Service, service_fn};
 use tower_governor::GovernorLayer;
 use tower_governor::governor::GovernorConfigBuilder;
@@ -94,10 +94,12 @@ impl FromStr for Subject {
 /// The answer to the requests of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All of them.
+    /// All of them pass.
     Allow,
-    /// None but the first.
+    /// None of a client's pass but the first.
     Deny,
+    /// So many of a client's pass, which are the first.
+    AllowFirst(u32),
 }
 
 impl Outcome {
@@ -105,6 +107,9 @@ impl Outcome {
         match self {
             Outcome::Allow => quota!(1_000_000 / second),
             Outcome::Deny => quota!(1 / day),
+            Outcome::AllowFirst(burst) => {
+                quota!(1 / day).with_burst(burst.into()).expect("the burst is in range")
+            }
         }
     }
 
@@ -114,6 +119,7 @@ impl Outcome {
         match self {
             Outcome::Allow => builder.per_nanosecond(1_000).burst_size(1_000_000),
             Outcome::Deny => builder.per_second(86_400).burst_size(1),
+            Outcome::AllowFirst(burst) => builder.per_second(86_400).burst_size(burst),
         };
         builder
     }
@@ -158,6 +164,22 @@ pub fn router(subject: Subject, outcome: Outcome) -> Router {
         Subject::Governor => app.layer(outcome.governor()),
         Subject::GovernorFields => app.layer(outcome.governor_with_fields()),
         _ => app.layer(ours(subject, outcome)),
+    }
+}
+
+/// Returns an axum server with a layer around the whole router, in the form that `axum::serve` takes.
+#[must_use]
+pub fn around(subject: Subject, outcome: Outcome) -> Call {
+    let app = router(Subject::Bare, outcome);
+    match subject {
+        Subject::Bare => caller(app),
+        Subject::Nothing => caller(MapFutureLayer::new(|response| response).layer(app)),
+        Subject::Governor => caller(outcome.governor().layer(app)),
+        Subject::GovernorFields => caller(outcome.governor_with_fields().layer(app)),
+        _ => {
+            let into_axum = |response: Response<LimitedBody<Body>>| response.map(Body::new);
+            caller(MapResponse::new(ours(subject, outcome).layer(app), into_axum))
+        }
     }
 }
 

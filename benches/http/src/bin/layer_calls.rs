@@ -3,15 +3,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use sluicegate_http_benches::{Call, Outcome, Subject, caller, request, router, service};
+use sluicegate_http_benches::{Call, Outcome, Subject, around, caller, request, router, service};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "usage: layer_calls SUBJECT service|router allow|deny CLIENTS CALLS";
+    let usage = "usage: layer_calls SUBJECT service|router|around allow|deny CLIENTS CALLS";
     let [subject, level, outcome, clients, calls] = arguments.as_slice() else { panic!("{usage}") };
     let subject: Subject = subject.parse().expect(usage);
     let outcome = if outcome == "deny" { Outcome::Deny } else { Outcome::Allow };
     let call = match level.as_str() {
+        "around" => around(subject, outcome),
         "router" => caller(router(subject, outcome)),
         _ => service(subject, outcome),
     };
