@@ -57,3 +57,71 @@ async fn limiters_whose_prefix_and_name_have_the_same_text_together_have_keys_of
         assert!(limiter.try_pass("").await.is_err(), "{prefix} {name}");
     }
 }
+
+/// A registry with a limiter that leases up to half of 1,000 permits, of which none comes back within a day.
+fn leasing(server: &Server, connector: &RedisConnector, more: &str) -> Registry {
+    Registry::connected(policies_with_a_lease(server, more), Arc::new(connector.clone())).unwrap()
+}
+
+fn policies_with_a_lease(server: &Server, more: &str) -> Policies {
+    let text = format!(
+        r#"
+        [limiters.api]
+        policy = "fixed_window"
+        limit = 1_000
+        interval = "365 days"
+        key = "user"
+        store = {{ redis = "{}", prefix = "app"{more} }}
+        "#,
+        server.url()
+    );
+    Policies::from_toml("limits.toml", &text).unwrap()
+}
+
+const LEASE: &str = ", lease = { nodes = 1, share = 50 }";
+
+/// Makes the key hot, so that its lease holds some permits. Returns how many were granted.
+async fn use_a_lease(registry: &Registry) -> u64 {
+    let api = registry.remote("api").unwrap();
+    for _ in 0..40 {
+        api.try_pass("ada").await.unwrap();
+    }
+    40
+}
+
+/// Returns the permits that the server has granted or lent, and not got back.
+async fn charged(server: &Server) -> u64 {
+    let connector = RedisConnector::new(Handle::current());
+    let api = leasing(server, &connector, "").remote("api").unwrap();
+    1_000 - api.peek("ada", 1).await.unwrap().pass.grant().remaining() - 1
+}
+
+#[tokio::test]
+async fn a_service_that_shuts_down_gives_its_leases_back() {
+    let server = Server::start();
+    let connector = RedisConnector::new(Handle::current());
+    let registry = leasing(&server, &connector, LEASE);
+    let granted = use_a_lease(&registry).await;
+    assert!(charged(&server).await > granted, "nothing is lent");
+    connector.shutdown().await;
+    assert_eq!(charged(&server).await, granted);
+}
+
+#[tokio::test]
+async fn a_registry_that_reloads_a_policy_gives_the_leases_of_the_old_one_back() {
+    let server = Server::start();
+    let connector = RedisConnector::new(Handle::current());
+    let registry = leasing(&server, &connector, LEASE);
+    let granted = use_a_lease(&registry).await;
+    assert!(charged(&server).await > granted, "nothing is lent");
+    registry.reload(policies_with_a_lease(&server, "")).unwrap();
+    // By a task of its own.
+    let given_back = async {
+        while charged(&server).await > granted {
+            tokio::task::yield_now().await;
+        }
+    };
+    let given_back = tokio::time::timeout(std::time::Duration::from_secs(30), given_back).await;
+    assert!(given_back.is_ok(), "the lease is never given back");
+    assert_eq!(charged(&server).await, granted);
+}
