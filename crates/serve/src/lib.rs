@@ -22,13 +22,14 @@
 //! ```
 
 pub mod api;
+mod body_budget;
+mod bounded_body;
 pub mod decision;
 pub mod envoy;
 mod limiters;
 pub mod metrics;
 mod server;
 mod service;
-mod timed_body;
 
 pub use self::limiters::{Handle, InForce, Limiters, NamedLimiter};
 pub use self::server::{Bounds, Server};

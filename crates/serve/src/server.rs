@@ -27,8 +27,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use self::activity::Activity;
 use self::answers::{Answers, Decisions};
 use self::timed_stream::TimedStream;
+use crate::body_budget::BodyBudget;
 use crate::metrics::Metrics;
 use crate::service::Service;
+
+/// Most bytes of the fields of a request of HTTP/1.1.
+const MAX_FIELDS_BYTES: usize = 64 << 10;
+
+/// Most bytes that a request of HTTP/2 may send of its body before they are read.
+const WINDOW_BYTES: u32 = 64 << 10;
 
 /// Bounds of a [`Server`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,9 @@ pub struct Bounds {
     pub head: Duration,
     /// Longest time for the body of a request: 408 then.
     pub body: Duration,
+    /// Most bytes that the bodies of all requests under way may have together, from when they are read until the
+    /// request is answered. A request whose body finds no space is answered 503, and told to come again.
+    pub bodies: usize,
     /// Longest time that a connection of HTTP/2 may be without a request. It is told to end then, at the latest
     /// after twice that time, and cut off if it has not after as long again.
     pub idle: Duration,
@@ -48,13 +58,15 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// 10,000 connections; 10 seconds for fields, for a body, and for the end; 5 minutes without a request.
+    /// 10,000 connections; 10 seconds for fields, for a body, and for the end; 64 MiB of bodies; 5 minutes without
+    /// a request.
     fn default() -> Bounds {
         let seconds = Duration::from_secs(10);
         Bounds {
             connections: 10_000,
             head: seconds,
             body: seconds,
+            bodies: 64 << 20,
             idle: Duration::from_secs(300),
             end: seconds,
         }
@@ -124,8 +136,8 @@ impl Server {
         let connections = connections.unwrap_or(u32::MAX);
         let places = Arc::new(Semaphore::new(connections as usize));
         let (ending, ended) = watch::channel(());
-        let http = Arc::new(http(&bounds));
-        let connect = Connect { http, routes, decisions, bounds, ended };
+        let (http, bodies) = (Arc::new(http(&bounds)), BodyBudget::new(bounds.bodies));
+        let connect = Connect { http, routes, decisions, bounds, bodies, ended };
         let mut end = pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -151,9 +163,12 @@ impl Server {
 fn http(bounds: &Bounds) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(bounds.head);
+    builder.http1().max_buf_size(MAX_FIELDS_BYTES);
     let mut http2 = builder.http2();
     http2.timer(TokioTimer::new());
     http2.keep_alive_interval(bounds.head).keep_alive_timeout(bounds.head);
+    // Not that of the connection too: it bounds the number of small frames, such as questions of Envoy.
+    http2.initial_stream_window_size(WINDOW_BYTES);
     builder
 }
 
@@ -164,6 +179,7 @@ struct Connect {
     routes: Router,
     decisions: Option<Decisions>,
     bounds: Bounds,
+    bodies: BodyBudget,
     /// Closed when the server ends.
     ended: watch::Receiver<()>,
 }
@@ -171,10 +187,10 @@ struct Connect {
 impl Connect {
     /// Serves a connection until it is closed: by its client, or because it is idle, or by the server's end.
     async fn serve(mut self, stream: TcpStream, peer: SocketAddr) {
-        let Connect { http, routes, decisions, bounds, .. } = self;
+        let Connect { http, routes, decisions, bounds, bodies, .. } = self;
         let Bounds { head, body, idle, .. } = bounds;
         let activity = Activity::default();
-        let answers = Answers { routes, decisions, peer, body, activity: activity.clone() };
+        let answers = Answers { routes, decisions, peer, body, bodies, activity: activity.clone() };
         let answers = Arc::new(answers);
         let service = service_fn(move |request| Arc::clone(&answers).answer(request));
         let stream = TokioIo::new(TimedStream::new(stream, head));

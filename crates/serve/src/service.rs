@@ -8,6 +8,7 @@ use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_policy::{Event, ReloadError};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::limiters::Limiters;
 use crate::metrics::Metrics;
@@ -25,20 +26,34 @@ struct Shared {
     policy_path: Option<PathBuf>,
     clients: ClientAddress,
     max_checks: usize,
+    /// The places of checks that wait.
+    waiting: Arc<Semaphore>,
     metrics: Metrics,
 }
 
 impl Service {
+    /// Most checks that wait in line at a time, unless another number is given.
+    pub const MAX_WAITING: usize = 10_000;
+
     /// Returns a service of these limiters.
     ///
-    /// Nobody may use the administrative verbs; a batch has at most 1,000 checks; and the client of a
-    /// request that a proxy asks for is the last address of `X-Forwarded-For`, which the proxy has added.
+    /// Nobody may use the administrative verbs; a batch has at most 1,000 checks; at most 10,000 checks wait at a
+    /// time; and the client of a request that a proxy asks for is the last address of `X-Forwarded-For`, which the
+    /// proxy has added.
     #[must_use]
     pub fn new(limiters: Limiters) -> Service {
         let clients = Trust::hops(1).map(ClientAddress::x_forwarded_for).unwrap_or_default();
         let (admin, policy_path) = (None, None);
         let metrics = Metrics::new().limiters(limiters.registry());
-        let shared = Shared { limiters, admin, policy_path, clients, max_checks: 1_000, metrics };
+        let shared = Shared {
+            limiters,
+            admin,
+            policy_path,
+            clients,
+            max_checks: 1_000,
+            waiting: Arc::new(Semaphore::new(Service::MAX_WAITING)),
+            metrics,
+        };
         Service { shared: Arc::new(shared) }
     }
 
@@ -64,6 +79,14 @@ impl Service {
     #[must_use]
     pub fn max_checks(self, max_checks: usize) -> Service {
         self.change(|shared| shared.max_checks = max_checks.max(1))
+    }
+
+    /// Sets the most checks that wait in line at a time, for all limiters and keys together. One more with a `wait` is
+    /// answered 503. The default is 10,000; with 0 nobody waits.
+    #[must_use]
+    pub fn max_waiting(self, max_waiting: usize) -> Service {
+        let waiting = Semaphore::new(max_waiting.min(Semaphore::MAX_PERMITS));
+        self.change(|shared| shared.waiting = Arc::new(waiting))
     }
 
     /// Returns the limiters.
@@ -104,6 +127,11 @@ impl Service {
 
     pub(crate) fn most_checks(&self) -> usize {
         self.shared.max_checks
+    }
+
+    /// Returns a place for a check that waits, unless all are taken. It is given back when it is dropped.
+    pub(crate) fn place_to_wait(&self) -> Option<SemaphorePermit<'_>> {
+        self.shared.waiting.try_acquire().ok()
     }
 
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Service {

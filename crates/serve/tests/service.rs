@@ -6,6 +6,8 @@ mod admin;
 mod auth;
 #[path = "service/batch.rs"]
 mod batch;
+#[path = "service/bounds.rs"]
+mod bounds;
 #[path = "service/check.rs"]
 mod check;
 #[path = "service/connections.rs"]

@@ -78,12 +78,35 @@ pub(super) struct ServeArgs {
     /// Most connections at a time; others wait
     #[arg(long, value_name = "N", default_value_t = Bounds::default().connections, value_parser = connections)]
     max_connections: usize,
+    /// Most checks that wait in line at a time; one more is answered 503
+    #[arg(long, value_name = "N", default_value_t = Service::MAX_WAITING, value_parser = up_to_a_million)]
+    max_waiting: usize,
+    /// Most bytes of the bodies of all requests that are not answered yet; one more is answered 503
+    ///
+    /// One request has at most 1048576.
+    #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = body_bytes)]
+    max_body_bytes: usize,
 }
 
 fn connections(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(connections @ 1..=1_000_000) => Ok(connections),
         _ => Err("must be from 1 to 1000000".to_owned()),
+    }
+}
+
+fn up_to_a_million(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 0..=1_000_000) => Ok(number),
+        _ => Err("must be from 0 to 1000000".to_owned()),
+    }
+}
+
+fn body_bytes(text: &str) -> Result<usize, String> {
+    const LEAST: usize = api::MAX_BODY_BYTES;
+    match text.parse() {
+        Ok(bytes @ LEAST..) => Ok(bytes),
+        _ => Err(format!("must be at least {LEAST}, so that one body has space")),
     }
 }
 
@@ -127,7 +150,8 @@ impl ServeArgs {
 
     fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
         let trust = Trust::hops(self.proxies).map_err(|error| Failure::Use(error.to_string()))?;
-        let mut service = Service::new(limiters).clients(ClientAddress::x_forwarded_for(trust));
+        let clients = ClientAddress::x_forwarded_for(trust);
+        let mut service = Service::new(limiters).clients(clients).max_waiting(self.max_waiting);
         if let Some(path) = path {
             service = service.policy_path(path);
         }
@@ -141,7 +165,11 @@ impl ServeArgs {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds { connections: self.max_connections, ..Bounds::default() }
+        Bounds {
+            connections: self.max_connections,
+            bodies: self.max_body_bytes,
+            ..Bounds::default()
+        }
     }
 }
 

@@ -305,6 +305,8 @@ fn mistakes_in_arguments_say_what_is_right() {
         (&["--no-playground"], 2, "nothing to serve: give --policy FILE"),
         (&["--proxies", "0"], 2, "0 is not in 1..=255"),
         (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
+        (&["--max-waiting", "1000001"], 2, "must be from 0 to 1000000"),
+        (&["--max-body-bytes", "1048575"], 2, "must be at least 1048576"),
         (&["--policy", "/no/such/policy.toml"], 1, "/no/such/policy.toml"),
     ];
     for (arguments, status, words) in cases {

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 
 use super::failure::Failure;
-use crate::timed_body::BodyTimedOut;
+use crate::bounded_body::BodyRefused;
 
 /// A body in JSON that is not read yet, so that what is read can borrow from it.
 pub(super) struct JsonBody(Bytes);
@@ -57,8 +57,8 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
 
 #[cold]
 fn broken(error: &(dyn Error + 'static)) -> Failure {
-    if BodyTimedOut::is_source_of(error) {
-        return Failure::new(StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string());
+    if let Some(refused) = BodyRefused::source_of(error) {
+        return Failure::from(refused);
     }
     if error.is::<LengthLimitError>() {
         let detail = format!("the body must have at most {} bytes", super::MAX_BODY_BYTES);

@@ -45,6 +45,7 @@ pub(super) struct Answers<'l> {
         (status = 200, description = "The decision, granted or denied", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 503, description = "Too many checks wait already, or there is no space for the body", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn check(
@@ -63,6 +64,10 @@ pub(super) async fn take(service: &Service, body: &JsonBody) -> Result<Response,
         // Kept for as long as the caller waits.
         let in_force = Guard::into_inner(in_force);
         let ask = check.resolve(&in_force, service.limiters().registry())?;
+        let Some(_place) = service.place_to_wait() else {
+            let detail = "so many checks wait that there is no space for another: ask again in a second, or without `wait`";
+            return Err(Failure::busy(detail));
+        };
         return Ok(json(&ask.wait(longest.0).await, 1));
     }
     let ask = check.resolve(&in_force, service.limiters().registry())?;

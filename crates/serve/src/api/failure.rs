@@ -1,9 +1,12 @@
 //! Answers to requests that are wrong.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use sluicegate_http::fields::{Problem, ProblemType};
+use sluicegate_http::fields::{Problem, ProblemType, write_retry_after};
 
+use crate::bounded_body::BodyRefused;
 use crate::decision::CheckError;
 
 /// A request that cannot be answered, told as problem details (RFC 9457). Nothing was charged.
@@ -11,11 +14,19 @@ use crate::decision::CheckError;
 pub(crate) struct Failure {
     status: StatusCode,
     detail: String,
+    /// Wait after which the same request may be answered.
+    retry_after: Option<Duration>,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Failure {
-        Failure { status, detail: detail.into() }
+        Failure { status, detail: detail.into(), retry_after: None }
+    }
+
+    /// Returns the answer of a server that has no space for a request now, but may have in a second.
+    pub(crate) fn busy(detail: impl Into<String>) -> Failure {
+        let retry_after = Some(Duration::from_secs(1));
+        Failure { retry_after, ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
     /// Returns the same for the check at an index of a batch.
@@ -45,6 +56,17 @@ impl From<CheckError> for Failure {
     }
 }
 
+impl From<BodyRefused> for Failure {
+    fn from(refused: BodyRefused) -> Failure {
+        match refused {
+            BodyRefused::TimedOut => {
+                Failure::new(StatusCode::REQUEST_TIMEOUT, refused.to_string())
+            }
+            BodyRefused::NoSpace => Failure::busy(refused.to_string()),
+        }
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut problem = Problem::new(ProblemType::Blank).explained(self.detail);
@@ -52,6 +74,11 @@ impl IntoResponse for Failure {
         // The title of a problem that has no type is that of its status (RFC 9457, section 4.2.1).
         problem.title = self.status.canonical_reason().map(str::to_owned);
         let media_type = HeaderValue::from_static(Problem::CONTENT_TYPE);
-        (self.status, [(header::CONTENT_TYPE, media_type)], problem.to_json()).into_response()
+        let fields = [(header::CONTENT_TYPE, media_type)];
+        let mut response = (self.status, fields, problem.to_json()).into_response();
+        if self.retry_after.is_some() {
+            write_retry_after(response.headers_mut(), self.retry_after);
+        }
+        response
     }
 }

@@ -14,9 +14,10 @@ use tower::Service as _;
 
 use super::activity::Activity;
 use crate::api::DecisionRoute;
+use crate::body_budget::BodyBudget;
+use crate::bounded_body::BoundedBody;
 use crate::metrics::{Metrics, OpenRequest, RouteCounts};
 use crate::service::Service;
-use crate::timed_body::TimedBody;
 
 /// A service whose decisions are made before the routes are looked through.
 #[derive(Clone)]
@@ -36,7 +37,7 @@ impl Decisions {
     async fn answer(
         &self,
         route: DecisionRoute,
-        request: Request<TimedBody<Incoming>>,
+        request: Request<BoundedBody<Incoming>>,
     ) -> Response {
         let counts = self.counts.as_ref();
         let mut open = counts.map(|counts| OpenRequest::new(&*counts[route as usize]));
@@ -56,6 +57,7 @@ pub(super) struct Answers {
     pub(super) peer: SocketAddr,
     /// The longest time for a body.
     pub(super) body: Duration,
+    pub(super) bodies: BodyBudget,
     pub(super) activity: Activity,
 }
 
@@ -66,7 +68,10 @@ impl Answers {
         request: Request<Incoming>,
     ) -> Result<Response, Infallible> {
         let _busy = self.activity.begin(request.version());
-        let mut request = request.map(|body| TimedBody::new(body, self.body));
+        // Until the request is answered.
+        let share = self.bodies.share();
+        let mut request =
+            request.map(|body| BoundedBody::new(body, share.clone(), self.body));
         if let Some(decisions) = &self.decisions
             && let Some(route) = DecisionRoute::of(&request)
         {

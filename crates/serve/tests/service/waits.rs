@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use super::running::Running;
 
 /// A limiter that refills in a moment, and one of which nobody sees the next permit.
-const POLICY: &str = r#"
+pub(super) const POLICY: &str = r#"
 [limiters.fast]
 policy = "token_bucket"
 key = "all"
@@ -38,7 +38,7 @@ async fn waiting(service: &Running) -> u64 {
 }
 
 /// Looks until the number of keys that are waited for is this one.
-async fn until_waiting(service: &Running, number: u64) {
+pub(super) async fn until_waiting(service: &Running, number: u64) {
     let looks = async {
         while waiting(service).await != number {
             tokio::time::sleep(Duration::from_millis(5)).await;

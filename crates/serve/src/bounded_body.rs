@@ -1,0 +1,87 @@
+//! Bounds on the time in which the body of a request comes, and on the bytes of all bodies.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::BoxError;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Buf;
+use pin_project_lite::pin_project;
+use thiserror::Error;
+use tokio::time::{Sleep, sleep};
+
+use crate::body_budget::BodyShare;
+
+pin_project! {
+    /// A body that fails unless it has come within a time, from when it is first waited for, and unless there is space
+    /// for it.
+    pub(crate) struct BoundedBody<B> {
+        #[pin]
+        body: B,
+        share: BodyShare,
+        longest: Duration,
+        // Made when the body is waited for: most come with the fields of the request.
+        #[pin]
+        late: Option<Sleep>,
+    }
+}
+
+impl<B> BoundedBody<B> {
+    pub(crate) fn new(body: B, share: BodyShare, longest: Duration) -> BoundedBody<B> {
+        BoundedBody { body, share, longest, late: None }
+    }
+}
+
+/// The reason why the server does not read a body to its end.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub(crate) enum BodyRefused {
+    #[error("the body has not come in time: send it at once, with the fields of the request")]
+    TimedOut,
+    #[error(
+        "the bodies of all requests under way leave no space for this one: ask again in a second"
+    )]
+    NoSpace,
+}
+
+impl BodyRefused {
+    /// Returns the reason that an error comes from, if it is one of these.
+    pub(crate) fn source_of(error: &(dyn std::error::Error + 'static)) -> Option<BodyRefused> {
+        let mut sources = std::iter::successors(Some(error), |error| error.source());
+        sources.find_map(|source| source.downcast_ref().copied())
+    }
+}
+
+impl<B: Body<Data: Buf, Error: Into<BoxError>>> Body for BoundedBody<B> {
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
+        let mut this = self.project();
+        if let Poll::Ready(frame) = this.body.poll_frame(context) {
+            return Poll::Ready(frame.map(|frame| {
+                let frame = frame.map_err(Into::into)?;
+                let bytes = frame.data_ref().map_or(0, Buf::remaining);
+                if this.share.take(bytes) { Ok(frame) } else { Err(BodyRefused::NoSpace.into()) }
+            }));
+        }
+        if this.late.is_none() {
+            this.late.set(Some(sleep(*this.longest)));
+        }
+        if let Some(late) = this.late.as_pin_mut() {
+            ready!(late.poll(context));
+        }
+        Poll::Ready(Some(Err(BodyRefused::TimedOut.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
