@@ -3,11 +3,15 @@
 //! | file | |
 //! |---|---|
 //! | `level` | a level as data, and the checks of it |
+//! | `levels` | all levels at work: keys, looks, and permits of all or none |
+//! | `live` | the levels of a file by the names in it, whose terms change live |
 //! | `patterns` | the numbers of a key, by patterns |
 //! | `request` | the keys of one request, and its admission |
 //! | `settleable` | limiters that can be settled, by kind |
 
 mod level;
+mod levels;
+pub(crate) mod live;
 mod patterns;
 mod request;
 mod settleable;
@@ -15,7 +19,7 @@ mod settleable;
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::{Clock, Each, Keyed};
+use sluicegate::Clock;
 
 pub(crate) use self::patterns::pattern_error;
 
@@ -23,7 +27,7 @@ pub use self::level::{HierarchyError, LevelOverride, LevelPolicy};
 pub use self::request::{Admitted, Refused, Request};
 pub use self::settleable::BoxedSettle;
 
-use self::patterns::Patterns;
+use self::levels::{Levels, SharedClock};
 
 /// Budgets at several levels, each with a limiter for every key: one request passes all levels,
 /// or takes nothing from any.
@@ -88,61 +92,6 @@ pub struct Hierarchy<const K: usize, const A: usize> {
     levels: Arc<Levels>,
 }
 
-/// All levels. Admissions that outlive their requests share them.
-struct Levels {
-    levels: Box<[Level]>,
-    /// The limiters of each level, in the same order.
-    stores: Box<[Arc<Store>]>,
-}
-
-/// The store of one level's limiters.
-type Store = Keyed<String, Each<Arc<BoxedSettle>, Make, SharedClock>>;
-
-/// The clock of all limiters.
-type SharedClock = Arc<dyn Clock + Send + Sync>;
-
-/// Makes the limiter of a key.
-type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
-
-/// The parts of a request that a level looks at.
-#[derive(Debug)]
-struct Level {
-    name: Arc<str>,
-    /// Indexes of the fields that its key is made of.
-    key: Vec<usize>,
-    /// Indexes of the amounts that it counts the sum of; none if it counts requests.
-    counts: Vec<usize>,
-}
-
-impl Level {
-    /// Returns the permits that a request takes from this level.
-    fn permits(&self, amounts: &[u64]) -> u64 {
-        match self.counts.as_slice() {
-            [] => 1,
-            counts => counts.iter().fold(0, |sum: u64, which| sum.saturating_add(amounts[*which])),
-        }
-    }
-
-    /// Returns the key of a request: the values of its fields, between slashes.
-    fn key_of(&self, fields: &[&str]) -> String {
-        let mut key = String::new();
-        for (index, field) in self.key.iter().enumerate() {
-            if index > 0 {
-                key.push('/');
-            }
-            for c in fields[*field].chars() {
-                // So that no two requests with different fields have the same key.
-                match c {
-                    '/' => key.push_str("%2F"),
-                    '%' => key.push_str("%25"),
-                    c => key.push(c),
-                }
-            }
-        }
-        key
-    }
-}
-
 impl<const K: usize, const A: usize> Hierarchy<K, A> {
     /// Creates the limiters of these levels, which read the time from `clock`, in nanoseconds since
     /// the Unix epoch.
@@ -165,19 +114,8 @@ impl<const K: usize, const A: usize> Hierarchy<K, A> {
         amounts: [&str; A],
         clock: impl Clock + Send + Sync + 'static,
     ) -> Result<Hierarchy<K, A>, HierarchyError> {
-        level::check_names(levels)?;
-        let clock: SharedClock = Arc::new(clock);
-        let mut built = Vec::with_capacity(levels.len());
-        let mut stores = Vec::with_capacity(levels.len());
-        for policy in levels {
-            built.push(Level {
-                name: policy.name.as_str().into(),
-                key: policy.indexes(&policy.key, &fields)?,
-                counts: policy.indexes(&policy.counts, &amounts)?,
-            });
-            stores.push(Arc::new(store(policy, &clock)?));
-        }
-        Ok(Hierarchy { levels: Arc::new(Levels { levels: built.into(), stores: stores.into() }) })
+        let levels = Levels::new(levels, &fields, &amounts, &(Arc::new(clock) as SharedClock))?;
+        Ok(Hierarchy { levels: Arc::new(levels) })
     }
 
     /// Makes the keys of a request from the values of its fields, in the order of
@@ -189,40 +127,18 @@ impl<const K: usize, const A: usize> Hierarchy<K, A> {
     /// Allocates a text for each level. Reads no clock, and takes no permits.
     #[must_use]
     pub fn request(&self, fields: [&str; K]) -> Request<'_, A> {
-        let keys = self.levels.levels.iter().map(|level| level.key_of(&fields)).collect();
-        Request::new(&self.levels, keys)
+        Request::new(&self.levels, self.levels.keys(&fields))
     }
 
     /// Returns the names of the levels.
     #[must_use]
     pub fn levels(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.levels.levels.iter().map(|level| &*level.name)
+        self.levels.names()
     }
 }
 
 impl<const K: usize, const A: usize> fmt::Debug for Hierarchy<K, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hierarchy").field("levels", &self.levels.levels).finish_non_exhaustive()
+        f.debug_struct("Hierarchy").field("levels", &self.levels).finish_non_exhaustive()
     }
-}
-
-/// Creates the store of a level.
-fn store(policy: &LevelPolicy, clock: &SharedClock) -> Result<Store, HierarchyError> {
-    let unbuildable = |error| HierarchyError::Unbuildable { level: policy.name.clone(), error };
-    for kind in policy.kinds() {
-        policy.check_kind(kind)?;
-        kind.settleable(Arc::clone(clock)).map_err(unbuildable)?;
-    }
-    let patterns = Patterns::new(policy)?;
-    let each_clock = Arc::clone(clock);
-    let make: Make = Box::new(move |key| {
-        // Each kind was built above, and neither the key nor the time decides whether it can be.
-        let limiter = patterns.kind_of(key).settleable(Arc::clone(&each_clock));
-        Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
-    });
-    let mut store = Keyed::builder(Each::with_clock(make, Arc::clone(clock)));
-    if let Some(max_keys) = policy.max_keys {
-        store = store.max_keys(max_keys);
-    }
-    store.build().map_err(|error| unbuildable(error.into()))
 }

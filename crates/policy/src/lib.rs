@@ -140,6 +140,7 @@ mod tree;
 pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
 pub use self::filter::{Filter, Networks, Texts};
+pub use self::hierarchy::live::{HierarchyHandle, LevelAnswer, LevelAnswers, LevelRequestError};
 pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
 };

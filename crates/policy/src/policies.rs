@@ -208,6 +208,11 @@ impl Policies {
         &self.text
     }
 
+    /// Returns the limiters and the levels, without the warnings.
+    pub(crate) fn into_parts(self) -> (Vec<LimiterPolicy>, Vec<LevelPolicy>) {
+        (self.limiters, self.hierarchy)
+    }
+
     /// Returns the limiters, without the warnings.
     #[must_use]
     pub fn into_limiters(self) -> Vec<LimiterPolicy> {

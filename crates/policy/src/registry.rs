@@ -64,7 +64,7 @@ use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names, UnkeyedSlot, WithName};
 use self::observers::Observers;
 use self::remote::{Connector, RemoteHandle};
-use crate::{LimiterPolicy, Policies};
+use crate::{HierarchyHandle, LimiterPolicy, Policies};
 
 /// The limiters of a policy file by name. Their terms can be changed while they are in use.
 ///
@@ -110,6 +110,7 @@ use crate::{LimiterPolicy, Policies};
 /// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
 /// | other fields of the key | another store, whose keys start full |
 /// | `key = "all"` gets fields, or the other way round | another limiter, which starts full; handles of the old one go on with its last terms, and nobody waits for it any more |
+/// | levels of the [hierarchy](Registry::hierarchy) | see [`HierarchyHandle`] |
 /// | a new name | a new limiter |
 /// | a name is gone | its handles go on with the last terms, and nobody waits any more; if it comes back while there are any, they get the terms |
 ///
@@ -148,6 +149,7 @@ struct Shared<C: SharedClock, U: SharedClock> {
     /// The client of servers, if there is one.
     connector: Option<Arc<dyn Connector>>,
     names: Names<C, U>,
+    hierarchy: HierarchyHandle,
     /// Held while terms change, so that changes come one after the other.
     reload: Mutex<()>,
     observers: Observers,
@@ -228,6 +230,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             clocks,
             connector,
             names: Names::default(),
+            hierarchy: HierarchyHandle::new(),
             reload: Mutex::default(),
             observers: Observers::default(),
         };
@@ -334,6 +337,12 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.shared.names.all()
+    }
+
+    /// Returns the levels of the file's hierarchy, which follow its changes. They read the clock of calendars.
+    #[must_use]
+    pub fn hierarchy(&self) -> &HierarchyHandle {
+        &self.shared.hierarchy
     }
 
     /// Returns the policy in force for `name`. Takes a lock.

@@ -12,6 +12,8 @@ use sluicegate_policy::{
 mod counted;
 #[path = "registry/keys.rs"]
 mod keys;
+#[path = "registry/levels.rs"]
+mod levels;
 #[path = "registry/penalties.rs"]
 mod penalties;
 #[path = "registry/remote.rs"]

@@ -6,6 +6,7 @@
 //! | `decisions` | these three, for a server that does not look through the routes first |
 //! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
 //! | `offence` | `POST /v1/offence` |
+//! | `levels` | `POST /v1/levels/check`, `/v1/levels/peek`, `/v1/levels/reset` |
 //! | `limiters` | `GET /v1/limiters` |
 //! | `admin` | `POST /v1/reset`, `/v1/reload` |
 //! | `metrics` | `GET /metrics` |
@@ -21,6 +22,7 @@ mod check;
 mod decisions;
 mod failure;
 mod health;
+mod levels;
 mod limiters;
 mod metrics;
 mod offence;
@@ -71,11 +73,14 @@ fn described() -> OpenApiRouter<Service> {
         .routes(routes!(check::check))
         .routes(routes!(check::batch))
         .routes(routes!(check::peek))
+        .routes(routes!(levels::check))
+        .routes(routes!(levels::peek))
         .routes(routes!(auth::auth))
         .routes(routes!(offence::offence))
         .routes(routes!(limiters::limiters))
         .routes(routes!(admin::reset))
         .routes(routes!(admin::reload))
+        .routes(routes!(levels::reset))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))

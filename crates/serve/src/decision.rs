@@ -5,6 +5,7 @@
 //! | `check` | the question: a limiter, a key, a cost |
 //! | `key` | the key of a question |
 //! | `ask` | a question whose limiter and key are known to be right |
+//! | `levels` | a question to the levels of a hierarchy |
 //! | `several` | questions that are answered together: all granted, or nothing taken |
 //! | `request` | a request of a client, put to all limiters whose policies judge it |
 //! | `answer` | the answer |
@@ -14,6 +15,7 @@ mod answer;
 mod ask;
 mod check;
 mod key;
+mod levels;
 mod request;
 mod seconds;
 mod several;
@@ -21,6 +23,8 @@ mod several;
 pub use self::answer::{Answer, Decision, Reason};
 pub use self::check::{Check, CheckError};
 pub use self::key::{Key, MAX_KEY_BYTES};
+pub(crate) use self::levels::check_length;
+pub use self::levels::{LevelsAnswer, LevelsCheck};
 pub use self::request::{Judged, judge};
 pub use self::seconds::Seconds;
 pub use self::several::AllOrNone;

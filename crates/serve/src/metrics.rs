@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `requests` | requests by route and status, and their times |
 //! | `connections` | connections |
+//! | `levels` | decisions of the levels of a hierarchy |
 //! | `policy_events` | changes of the policy |
 
 mod connections;
+mod levels;
 mod policy_events;
 mod requests;
 
@@ -22,6 +24,7 @@ use sluicegate_metrics::Publisher;
 use sluicegate_policy::Registry;
 
 pub use self::connections::ConnectionCounts;
+pub use self::levels::LevelCounts;
 pub use self::requests::MeasureRequests;
 pub(crate) use self::requests::{OpenRequest, RouteCounts};
 
@@ -37,6 +40,7 @@ pub struct Metrics {
     page: Arc<Mutex<Page>>,
     requests: MeasureRequests,
     connections: ConnectionCounts,
+    levels: LevelCounts,
 }
 
 impl Metrics {
@@ -49,7 +53,8 @@ impl Metrics {
         let mut page = Page::default();
         let requests = MeasureRequests::registered(&mut page);
         let connections = ConnectionCounts::registered(&mut page);
-        Metrics { page: Arc::new(Mutex::new(page)), requests, connections }
+        let levels = LevelCounts::registered(&mut page);
+        Metrics { page: Arc::new(Mutex::new(page)), requests, connections, levels }
     }
 
     /// Puts the limiters of a registry on the page, and counts the changes of its policy. Their answers are there if
@@ -95,6 +100,10 @@ impl Metrics {
     #[must_use]
     pub fn requests(&self) -> &MeasureRequests {
         &self.requests
+    }
+
+    pub(crate) fn levels(&self) -> &LevelCounts {
+        &self.levels
     }
 
     /// Returns the counts of connections.

@@ -18,6 +18,8 @@ mod deciding;
 mod description;
 #[path = "service/hostile.rs"]
 mod hostile;
+#[path = "service/levels.rs"]
+mod levels;
 #[path = "service/metrics.rs"]
 mod metrics;
 #[path = "../../http/tests/support/nginx.rs"]

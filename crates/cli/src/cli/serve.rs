@@ -135,9 +135,6 @@ impl ServeArgs {
 
     fn read(&self, path: &Path, runtime: &Handle) -> Result<ServedPolicy, Failure> {
         let policies = input::read(path, self.policy_format, "--policy-format")?;
-        if !policies.hierarchy().is_empty() {
-            tell(&"warning: the levels of `hierarchy` are not served, only the limiters");
-        }
         let watched = (!input::is_stdin(path)).then_some(path);
         let (registry, servers) = self.redis.registry(policies, runtime)?;
         // For GET /metrics.

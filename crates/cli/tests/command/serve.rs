@@ -282,7 +282,7 @@ fn mistakes_in_arguments_say_what_is_right() {
     // What is built without the client of a server says how to get one.
     let without = if cfg!(feature = "redis") { None } else { Some(2) };
     let needs = "needs the feature `redis`, without which this command was built: cargo install";
-    let cases: [(&[&str], i32, &str); 15] = [
+    let cases: [(&[&str], i32, &str); 17] = [
         (&["--redis", "redis://127.0.0.1:1/"], 2, "--policy <FILE>"),
         (&["--policy", shared, "--redis", "127.0.0.1:6379"], 2, "begins with none of redis://"),
         (

@@ -1,8 +1,4 @@
 //! The keys of one request, and its admission by all levels.
-//!
-//! All levels are looked at first, so that a level that denies costs the others nothing. Then they are
-//! charged one after the other, first the one that has least left: if another thread was
-//! faster there, nothing has to be given back.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +6,8 @@ use std::time::Duration;
 
 use sluicegate::{Denied, Grant, KeyEstimate, Settled, Unpaid};
 
-use super::{BoxedSettle, Levels, Store};
+use super::BoxedSettle;
+use super::levels::{Levels, Store};
 use crate::escaped;
 
 /// A request with its key at each level, which can be asked for more than once.
@@ -45,15 +42,7 @@ impl<const A: usize> Request<'_, A> {
     ///
     /// [`Refused`], as by [`try_acquire`](Request::try_acquire).
     pub fn peek(&self, amounts: [u64; A]) -> Result<Vec<Grant>, Refused> {
-        let mut grants = Vec::with_capacity(self.levels.levels.len());
-        let mut refused = None;
-        for which in 0..self.levels.levels.len() {
-            match self.look(which, &amounts) {
-                Ok(grant) => grants.push(grant),
-                Err(denied) => self.refuse(&mut refused, which, denied),
-            }
-        }
-        refused.map_or(Ok(grants), Err)
+        self.levels.peek(&self.keys, &amounts)
     }
 
     /// Takes the amounts from all levels, or nothing from any: as much as the request is expected to
@@ -69,68 +58,14 @@ impl<const A: usize> Request<'_, A> {
     /// [`Hierarchy`](crate::Hierarchy#guarantees) for what may be lost.
     #[doc(alias = "reserve")]
     pub fn try_acquire(&self, estimate: [u64; A]) -> Result<Admitted<'_, A>, Refused> {
-        let grants = self.peek(estimate)?;
-        let mut order: Vec<usize> = (0..grants.len()).collect();
-        order.sort_by_key(|which| grants[*which].remaining());
-        let mut taken = Vec::with_capacity(order.len());
-        for which in order {
-            let permits = self.levels.levels[which].permits(&estimate);
-            match self.levels.stores[which]
-                .try_acquire_settleable(self.keys[which].as_str(), permits)
-            {
-                Ok(estimate) => taken.push((which, estimate)),
-                Err(denied) => {
-                    for (_, estimate) in &mut taken {
-                        estimate.give_back(u64::MAX);
-                    }
-                    return Err(self.refused(which, denied, &estimate));
-                }
-            }
-        }
-        taken.sort_unstable_by_key(|(which, _)| *which);
-        let parts = taken.into_iter().map(|(_, estimate)| estimate).collect();
+        let parts = self.levels.try_acquire(&self.keys, &estimate)?;
         Ok(Admitted { levels: Held::Borrowed(self.levels), parts })
     }
-
-    fn look(&self, which: usize, amounts: &[u64; A]) -> Result<Grant, Denied> {
-        self.levels.stores[which]
-            .peek(self.keys[which].as_str(), self.levels.levels[which].permits(amounts))
-    }
-
-    /// Returns the refusal of a level that another thread has emptied, or of one that takes longer.
-    fn refused(&self, which: usize, denied: Denied, amounts: &[u64; A]) -> Refused {
-        let mut refused =
-            Refused { level: Arc::clone(&self.levels.levels[which].name), which, denied };
-        for other in (0..self.levels.levels.len()).filter(|other| *other != which) {
-            if let Err(denied) = self.look(other, amounts)
-                && is_longer(&denied, &refused.denied)
-            {
-                let level = Arc::clone(&self.levels.levels[other].name);
-                refused = Refused { level, which: other, denied };
-            }
-        }
-        refused
-    }
-
-    /// Keeps the refusal that has to be waited for longest.
-    fn refuse(&self, refused: &mut Option<Refused>, which: usize, denied: Denied) {
-        if refused.as_ref().is_none_or(|other| is_longer(&denied, &other.denied)) {
-            *refused =
-                Some(Refused { level: Arc::clone(&self.levels.levels[which].name), which, denied });
-        }
-    }
-}
-
-/// Returns true if a denial has to be waited for longer than the other.
-fn is_longer(denied: &Denied, other: &Denied) -> bool {
-    let wait = |denied: &Denied| denied.retry_after().unwrap_or(Duration::MAX);
-    wait(denied) > wait(other)
 }
 
 impl<const A: usize> fmt::Debug for Request<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.levels.levels.iter().map(|level| &level.name);
-        f.debug_map().entries(names.zip(&self.keys)).finish()
+        f.debug_map().entries(self.levels.names().zip(&self.keys)).finish()
     }
 }
 
@@ -191,7 +126,7 @@ impl<const A: usize> Admitted<'_, A> {
     /// ```
     pub fn into_owned(self) -> Admitted<'static, A> {
         let levels = Arc::clone(self.levels.levels());
-        let parts = self.parts.into_iter().zip(&levels.stores);
+        let parts = self.parts.into_iter().zip(levels.stores());
         let parts = parts.map(|(part, store)| kept(part, store)).collect();
         Admitted { levels: Held::Owned(levels), parts }
     }
@@ -214,8 +149,9 @@ impl<const A: usize> Admitted<'_, A> {
     /// Locks a part of each level's store, one after the other. Allocates.
     #[must_use = "it says what could not be charged"]
     pub fn settle(self, used: [u64; A]) -> Vec<Result<Settled, Unpaid>> {
-        let levels = self.levels.levels().levels.iter().zip(self.parts);
-        levels.map(|(level, estimate)| estimate.settle(level.permits(&used))).collect()
+        let levels = self.levels.levels();
+        let parts = self.parts.into_iter().enumerate();
+        parts.map(|(which, estimate)| estimate.settle(levels.permits(which, &used))).collect()
     }
 
     /// Gives back all that was taken, also to levels that count requests: for a request that was not made
@@ -232,8 +168,7 @@ impl<const A: usize> Admitted<'_, A> {
 
 impl<const A: usize> fmt::Debug for Admitted<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.levels.levels().levels.iter().map(|level| &level.name);
-        f.debug_map().entries(names.zip(&self.parts)).finish()
+        f.debug_map().entries(self.levels.levels().names().zip(&self.parts)).finish()
     }
 }
 
@@ -248,9 +183,9 @@ fn kept(
 /// The refusal of a request: the level that has to be waited for longest, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    level: Arc<str>,
-    which: usize,
-    denied: Denied,
+    pub(super) level: Arc<str>,
+    pub(super) which: usize,
+    pub(super) denied: Denied,
 }
 
 impl Refused {

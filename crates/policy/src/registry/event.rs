@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::remote::ConnectError;
-use crate::{LimiterPolicy, LoadError, Unbuildable};
+use crate::{HierarchyError, LevelPolicy, LimiterPolicy, LoadError, Unbuildable};
 
 /// A change of a [`Registry`](super::Registry), as its observers are told of it.
 ///
@@ -36,6 +36,12 @@ pub enum Event {
         /// The last policy.
         old: Arc<LimiterPolicy>,
     },
+    /// The hierarchy has other levels, or the same with other terms. They go on with what was used: see
+    /// [`HierarchyHandle`](crate::HierarchyHandle).
+    Levels {
+        /// The levels in force. Empty if there are none any more.
+        levels: Arc<[LevelPolicy]>,
+    },
     /// The new terms were refused as a whole, and those before stay in force.
     Refused {
         /// The reason.
@@ -63,6 +69,9 @@ pub enum ReloadError {
         /// The reason.
         error: ConnectError,
     },
+    /// The levels cannot be built. (Those of a file that has been checked can.)
+    #[error(transparent)]
+    Levels(#[from] HierarchyError),
     /// A limiter cannot be built. (Those of a file that has been checked can.)
     #[error("limiter \"{name}\": {error}", name = crate::escaped(name))]
     Unbuildable {
@@ -158,6 +167,14 @@ impl fmt::Display for Event {
             Event::Removed { old } => {
                 let name = crate::escaped(&old.name);
                 write!(f, "limiter \"{name}\" removed; its handles go on with: {}", old.kind)
+            }
+            Event::Levels { levels } => {
+                let levels = levels
+                    .iter()
+                    .map(|level| format!("\"{}\" ({})", crate::escaped(&level.name), level.kind));
+                let levels: Vec<String> = levels.collect();
+                let levels = if levels.is_empty() { "none".to_owned() } else { levels.join(", ") };
+                write!(f, "levels changed: {levels}")
             }
             Event::Refused { error } => write!(f, "refused, nothing has changed: {error}"),
             #[cfg(feature = "watch")]

@@ -12,7 +12,7 @@ use super::clocks::SharedClock;
 use super::event::{Event, ReloadError};
 use super::names::{Form, Remote};
 use super::remote::ConnectError;
-use crate::{Kind, LimiterPolicy, Policies, Unbuildable};
+use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, Unbuildable};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Enforces `policies` from now on, and returns what has changed, which observers are told too.
@@ -74,8 +74,11 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Enforces `policies`, and returns the events, which nobody was told yet.
     pub(super) fn apply(&self, policies: Policies) -> Result<Vec<Event>, ReloadError> {
         let _changing = self.shared.reload.lock().unwrap_or_else(PoisonError::into_inner);
-        let policies: Vec<_> = policies.into_limiters().into_iter().map(Arc::new).collect();
+        let (limiters, levels) = policies.into_parts();
+        let policies: Vec<_> = limiters.into_iter().map(Arc::new).collect();
         // All before the first is changed.
+        let levels =
+            HierarchyHandle::build(levels, &(Arc::new(self.shared.clocks.unix.clone()) as _))?;
         for policy in &policies {
             check(policy).map_err(|error| unbuildable(policy, error))?;
         }
@@ -87,6 +90,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                 .extend(self.enforce(policy, remote).map_err(|error| unbuildable(policy, error))?);
         }
         events.append(&mut self.remove_others(&policies));
+        if self.shared.hierarchy.enforce(levels) {
+            events.push(Event::Levels { levels: self.shared.hierarchy.levels() });
+        }
         Ok(events)
     }
 

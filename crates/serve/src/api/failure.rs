@@ -59,9 +59,7 @@ impl From<CheckError> for Failure {
 impl From<BodyRefused> for Failure {
     fn from(refused: BodyRefused) -> Failure {
         match refused {
-            BodyRefused::TimedOut => {
-                Failure::new(StatusCode::REQUEST_TIMEOUT, refused.to_string())
-            }
+            BodyRefused::TimedOut => Failure::new(StatusCode::REQUEST_TIMEOUT, refused.to_string()),
             BodyRefused::NoSpace => Failure::busy(refused.to_string()),
         }
     }

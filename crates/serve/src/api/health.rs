@@ -25,12 +25,13 @@ pub(super) async fn alive() -> &'static str {
     tag = "service",
     responses(
         (status = 200, description = "There are limiters", body = str, content_type = "text/plain"),
-        (status = 503, description = "The policy file has no limiter", content_type = "application/problem+json"),
+        (status = 503, description = "The policy file has no limiter and no level", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn ready(State(service): State<Service>) -> Response {
-    if service.limiters().load().all().is_empty() {
-        let detail = "the policy file has no limiter";
+    let limiters = service.limiters();
+    if limiters.load().all().is_empty() && limiters.registry().hierarchy().levels().is_empty() {
+        let detail = "the policy file has no limiter and no level";
         return Failure::new(StatusCode::SERVICE_UNAVAILABLE, detail).into_response();
     }
     "ok\n".into_response()

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluicegate_policy::LevelPolicy;
 use utoipa::ToSchema;
 
 use crate::limiters::NamedLimiter;
@@ -23,14 +24,30 @@ pub(super) struct Description {
     shadow: bool,
 }
 
+/// A level of the hierarchy of the policy file in force.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LevelDescription {
+    /// Its name.
+    name: String,
+    /// Its algorithm and numbers, in words.
+    kind: String,
+    /// Names of the fields of a request that its key is made of.
+    key: Vec<String>,
+    /// Names of the amounts of a request that it counts the sum of. Empty if each request counts 1.
+    counts: Vec<String>,
+}
+
 /// All limiters.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Descriptions {
     /// They are in the order of their names.
     limiters: Vec<Description>,
+    /// The levels of the hierarchy, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    levels: Vec<LevelDescription>,
 }
 
-/// Lists the limiters of the policy file in force.
+/// Lists the limiters of the policy file in force, and the levels of its hierarchy.
 #[utoipa::path(
     get,
     path = "/v1/limiters",
@@ -39,7 +56,18 @@ pub(super) struct Descriptions {
 )]
 pub(super) async fn limiters(State(service): State<Service>) -> Response {
     let limiters = service.limiters().load().all().iter().map(describe).collect();
-    Json(Descriptions { limiters }).into_response()
+    let levels = service.limiters().registry().hierarchy().levels();
+    let levels = levels.iter().map(describe_level).collect();
+    Json(Descriptions { limiters, levels }).into_response()
+}
+
+fn describe_level(level: &LevelPolicy) -> LevelDescription {
+    LevelDescription {
+        name: level.name.clone(),
+        kind: level.kind.to_string(),
+        key: level.key.clone(),
+        counts: level.counts.clone(),
+    }
 }
 
 fn describe(limiter: &NamedLimiter) -> Description {

@@ -24,7 +24,7 @@ impl PolicyEvents {
     pub(super) fn count(&self, event: &Event) {
         self.of(match event {
             Event::Added { .. } => "added",
-            Event::Changed { .. } => "changed",
+            Event::Changed { .. } | Event::Levels { .. } => "changed",
             Event::Replaced { .. } => "replaced",
             Event::Removed { .. } => "removed",
             Event::Refused { .. } => "refused",

@@ -70,8 +70,7 @@ impl Answers {
         let _busy = self.activity.begin(request.version());
         // Until the request is answered.
         let share = self.bodies.share();
-        let mut request =
-            request.map(|body| BoundedBody::new(body, share.clone(), self.body));
+        let mut request = request.map(|body| BoundedBody::new(body, share.clone(), self.body));
         if let Some(decisions) = &self.decisions
             && let Some(route) = DecisionRoute::of(&request)
         {

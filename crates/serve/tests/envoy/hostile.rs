@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use reqwest::Response;
-use sluicegate::UnixClock;
+use sluicegate::{Clock, UnixClock};
+use sluicegate_policy::SharedClock;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
@@ -29,7 +32,10 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// Returns the code of the answer, or the status of the refusal to answer.
-async fn ask(limits: &EnvoyLimits, request: RateLimitRequest) -> Result<Code, Grpc> {
+async fn ask<C: SharedClock>(
+    limits: &EnvoyLimits<C>,
+    request: RateLimitRequest,
+) -> Result<Code, Grpc> {
     let answer = limits.should_rate_limit(Request::new(request)).await;
     answer.map(|answer| answer.get_ref().overall_code()).map_err(|status| status.code())
 }
@@ -72,6 +78,42 @@ async fn more_than_a_hundred_thousand_values_are_refused_and_those_that_are_coun
     assert!((SPACE / 2..SPACE).contains(&counted), "{counted}");
     for code in [Code::Ok, Code::OverLimit] {
         assert_eq!(ask(&limits, request("d", &[("k", "honest")])).await, Ok(code));
+    }
+}
+
+/// A clock that stands, and counts how often it is read.
+#[derive(Clone, Default)]
+struct CountedClock {
+    reads: Arc<AtomicU64>,
+}
+
+impl Clock for CountedClock {
+    fn now_nanos(&self) -> u64 {
+        self.reads.fetch_add(1, Relaxed);
+        1_000_000_000_000_000_000
+    }
+}
+
+/// The number of readings is that of the counts that were looked at: the time tells whether one makes room.
+#[tokio::test]
+async fn a_refusal_for_lack_of_space_looks_at_no_more_counts_in_a_large_store_than_in_a_small_one()
+{
+    for space in [2_000_u64, 40_000] {
+        let (_folder, path) = file();
+        let clock = CountedClock::default();
+        let limits = EnvoyLimits::with_clock(path, space as usize, clock.clone()).unwrap();
+        let mut refusals = Vec::new();
+        for number in 0..2 * space {
+            if refusals.len() == 100 {
+                break;
+            }
+            let before = clock.reads.load(Relaxed);
+            if ask(&limits, request("d", &[("k", &number.to_string())])).await.is_err() {
+                refusals.push(clock.reads.load(Relaxed) - before);
+            }
+        }
+        let most = refusals.iter().max().copied().unwrap_or_default();
+        assert!(refusals.len() == 100 && most <= 300, "{space}: {refusals:?}");
     }
 }
 

@@ -133,6 +133,27 @@ async fn the_status_of_a_denial_can_be_chosen() {
     service.end().await;
 }
 
+/// A page cannot set the field of a proxy without asking first, and is not let then.
+#[tokio::test]
+async fn a_page_of_another_site_in_a_browser_of_this_machine_takes_nothing() {
+    let service = Running::of(POLICY).await;
+    let fields = [("sec-fetch-site", "cross-site"), ("origin", "https://elsewhere.example")];
+    assert_eq!(ask(&service, "?limiters=all", &fields).await.status(), 400);
+    let asks_first = service.client.request(reqwest::Method::OPTIONS, service.url("/v1/auth"));
+    let asks_first = asks_first.header("origin", "https://elsewhere.example");
+    let asks_first = asks_first.header("access-control-request-method", "GET");
+    let asks_first = asks_first.header("access-control-request-headers", "x-forwarded-for");
+    let answer = asks_first.send().await.unwrap();
+    assert_eq!(answer.status(), 405);
+    assert!(answer.headers().keys().all(|name| !name.as_str().starts_with("access-control")));
+    let state = service.check(serde_json::json!({ "limiter": "all", "cost": 0 })).await;
+    assert_eq!(state["remaining"], 5);
+    // A proxy passes on what a browser has told it of a link from elsewhere.
+    let proxied = [&fields[..], &[("x-forwarded-for", "192.0.2.7")]].concat();
+    assert_eq!(ask(&service, "?limiters=all", &proxied).await.status(), 204);
+    service.end().await;
+}
+
 #[tokio::test]
 async fn a_request_without_the_proxys_field_is_refused_and_shares_no_limit() {
     let service = Running::of(POLICY).await;

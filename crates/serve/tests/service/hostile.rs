@@ -47,6 +47,25 @@ async fn a_body_that_is_too_large_or_too_deep_is_refused() {
 }
 
 #[tokio::test]
+async fn fields_that_are_too_long_are_refused_and_the_next_request_is_answered() {
+    let service = Running::of(POLICY).await;
+    let http2 = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    for (client, fits, too_long) in
+        [(&service.client, 60 << 10, 70 << 10), (&http2, 10 << 10, 20 << 10)]
+    {
+        let ask = async |bytes: usize| {
+            let request = client.get(service.url("/healthz")).header("x-long", "x".repeat(bytes));
+            request.send().await.unwrap().status()
+        };
+        assert_eq!(
+            (ask(too_long).await, ask(fits).await),
+            (431.try_into().unwrap(), 200.try_into().unwrap())
+        );
+    }
+    service.end().await;
+}
+
+#[tokio::test]
 async fn paths_and_methods_that_are_not_there_say_where_to_look() {
     let service = Running::of(POLICY).await;
     let (status, detail) = failure(service.get("/v1/chek").await).await;

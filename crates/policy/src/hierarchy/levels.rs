@@ -1,0 +1,226 @@
+//! All levels at work.
+//!
+//! All levels are looked at first, so that a level that denies costs the others nothing. Then they are
+//! charged one after the other, first the one that has least left: if another thread was
+//! faster there, nothing has to be given back.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{Clock, Denied, Each, Grant, KeyEstimate, Keyed, KeyedLimiter};
+
+use super::level::{self, HierarchyError, LevelPolicy};
+use super::patterns::Patterns;
+use super::request::Refused;
+use super::settleable::BoxedSettle;
+
+/// All levels. Admissions that outlive their requests share them.
+pub(super) struct Levels {
+    levels: Box<[Level]>,
+    /// The limiters of each level, in the same order.
+    stores: Box<[Arc<Store>]>,
+}
+
+/// The store of one level's limiters.
+pub(super) type Store = Keyed<String, Each<Arc<BoxedSettle>, Make, SharedClock>>;
+
+/// The clock of all limiters.
+pub(super) type SharedClock = Arc<dyn Clock + Send + Sync>;
+
+/// Makes the limiter of a key.
+type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
+
+/// The parts of a request that a level looks at.
+#[derive(Debug)]
+struct Level {
+    name: Arc<str>,
+    /// Indexes of the fields that its key is made of.
+    key: Vec<usize>,
+    /// Indexes of the amounts that it counts the sum of; none if it counts requests.
+    counts: Vec<usize>,
+}
+
+impl Level {
+    /// Returns the key of a request: the values of its fields, between slashes.
+    fn key_of(&self, fields: &[&str]) -> String {
+        let mut key = String::new();
+        for (index, field) in self.key.iter().enumerate() {
+            if index > 0 {
+                key.push('/');
+            }
+            for c in fields[*field].chars() {
+                // So that no two requests with different fields have the same key.
+                match c {
+                    '/' => key.push_str("%2F"),
+                    '%' => key.push_str("%25"),
+                    c => key.push(c),
+                }
+            }
+        }
+        key
+    }
+}
+
+impl Levels {
+    pub(super) fn new(
+        policies: &[LevelPolicy],
+        fields: &[&str],
+        amounts: &[&str],
+        clock: &SharedClock,
+    ) -> Result<Levels, HierarchyError> {
+        level::check_names(policies)?;
+        let mut levels = Vec::with_capacity(policies.len());
+        let mut stores = Vec::with_capacity(policies.len());
+        for policy in policies {
+            levels.push(Level {
+                name: policy.name.as_str().into(),
+                key: policy.indexes(&policy.key, fields)?,
+                counts: policy.indexes(&policy.counts, amounts)?,
+            });
+            stores.push(Arc::new(store(policy, clock)?));
+        }
+        Ok(Levels { levels: levels.into(), stores: stores.into() })
+    }
+
+    /// Lets a level go on with the keys of a level of other terms: with the store itself if the policies are the same, or
+    /// else with what the keys have used, as far as there is a place for it.
+    pub(super) fn take_over(&mut self, which: usize, old: &Levels, of: usize, is_same: bool) {
+        if is_same {
+            self.stores[which] = Arc::clone(&old.stores[of]);
+            return;
+        }
+        for (key, state) in old.stores[of].iter() {
+            let used = state.limit().saturating_sub(state.remaining());
+            // Fewer, if there are not so many, or no space for the key.
+            let _ = self.stores[which].try_acquire_up_to(key.as_str(), used);
+        }
+    }
+
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.levels.iter().map(|level| &*level.name)
+    }
+
+    pub(super) fn name(&self, which: usize) -> &Arc<str> {
+        &self.levels[which].name
+    }
+
+    pub(super) fn stores(&self) -> &[Arc<Store>] {
+        &self.stores
+    }
+
+    /// Returns the key of a request at each level.
+    pub(super) fn keys(&self, fields: &[&str]) -> Box<[String]> {
+        self.levels.iter().map(|level| level.key_of(fields)).collect()
+    }
+
+    /// Returns the permits that a request takes from a level.
+    pub(super) fn permits(&self, which: usize, amounts: &[u64]) -> u64 {
+        match self.levels[which].counts.as_slice() {
+            [] => 1,
+            counts => counts.iter().fold(0, |sum: u64, which| sum.saturating_add(amounts[*which])),
+        }
+    }
+
+    /// Returns what each level would grant.
+    pub(super) fn peek(&self, keys: &[String], amounts: &[u64]) -> Result<Vec<Grant>, Refused> {
+        let mut grants = Vec::with_capacity(keys.len());
+        let mut refused = None;
+        for which in 0..keys.len() {
+            match self.look(which, keys, amounts) {
+                Ok(grant) => grants.push(grant),
+                Err(denied) => self.refuse(&mut refused, which, denied),
+            }
+        }
+        refused.map_or(Ok(grants), Err)
+    }
+
+    /// Takes the amounts from all levels, or nothing from any.
+    pub(super) fn try_acquire<'k>(
+        &'k self,
+        keys: &'k [String],
+        amounts: &[u64],
+    ) -> Result<Vec<KeyEstimate<'k, str, BoxedSettle>>, Refused> {
+        let grants = self.peek(keys, amounts)?;
+        let mut order: Vec<usize> = (0..grants.len()).collect();
+        order.sort_by_key(|which| grants[*which].remaining());
+        let mut taken = Vec::with_capacity(order.len());
+        for which in order {
+            let permits = self.permits(which, amounts);
+            match self.stores[which].try_acquire_settleable(keys[which].as_str(), permits) {
+                Ok(estimate) => taken.push((which, estimate)),
+                Err(denied) => {
+                    for (_, estimate) in &mut taken {
+                        estimate.give_back(u64::MAX);
+                    }
+                    return Err(self.refused(which, denied, keys, amounts));
+                }
+            }
+        }
+        taken.sort_unstable_by_key(|(which, _)| *which);
+        Ok(taken.into_iter().map(|(_, estimate)| estimate).collect())
+    }
+
+    pub(super) fn look(
+        &self,
+        which: usize,
+        keys: &[String],
+        amounts: &[u64],
+    ) -> Result<Grant, Denied> {
+        self.stores[which].peek(keys[which].as_str(), self.permits(which, amounts))
+    }
+
+    /// Returns the refusal of a level that another thread has emptied, or of one that takes longer.
+    fn refused(&self, which: usize, denied: Denied, keys: &[String], amounts: &[u64]) -> Refused {
+        let mut refused = Refused { level: Arc::clone(self.name(which)), which, denied };
+        for other in (0..keys.len()).filter(|other| *other != which) {
+            if let Err(denied) = self.look(other, keys, amounts)
+                && is_longer(&denied, &refused.denied)
+            {
+                refused = Refused { level: Arc::clone(self.name(other)), which: other, denied };
+            }
+        }
+        refused
+    }
+
+    /// Keeps the refusal that has to be waited for longest.
+    fn refuse(&self, refused: &mut Option<Refused>, which: usize, denied: Denied) {
+        if refused.as_ref().is_none_or(|other| is_longer(&denied, &other.denied)) {
+            *refused = Some(Refused { level: Arc::clone(self.name(which)), which, denied });
+        }
+    }
+}
+
+/// Shows what the levels look at.
+impl fmt::Debug for Levels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.levels).finish()
+    }
+}
+
+/// Returns true if a denial has to be waited for longer than the other.
+fn is_longer(denied: &Denied, other: &Denied) -> bool {
+    let wait = |denied: &Denied| denied.retry_after().unwrap_or(Duration::MAX);
+    wait(denied) > wait(other)
+}
+
+/// Creates the store of a level.
+fn store(policy: &LevelPolicy, clock: &SharedClock) -> Result<Store, HierarchyError> {
+    let unbuildable = |error| HierarchyError::Unbuildable { level: policy.name.clone(), error };
+    for kind in policy.kinds() {
+        policy.check_kind(kind)?;
+        kind.settleable(Arc::clone(clock)).map_err(unbuildable)?;
+    }
+    let patterns = Patterns::new(policy)?;
+    let each_clock = Arc::clone(clock);
+    let make: Make = Box::new(move |key| {
+        // Each kind was built above, and neither the key nor the time decides whether it can be.
+        let limiter = patterns.kind_of(key).settleable(Arc::clone(&each_clock));
+        Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
+    });
+    let mut store = Keyed::builder(Each::with_clock(make, Arc::clone(clock)));
+    if let Some(max_keys) = policy.max_keys {
+        store = store.max_keys(max_keys);
+    }
+    store.build().map_err(|error| unbuildable(error.into()))
+}

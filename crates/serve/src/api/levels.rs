@@ -1,0 +1,112 @@
+//! Questions to the levels of a hierarchy.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use sluicegate_policy::LevelRequestError;
+use utoipa::ToSchema;
+
+use super::admin::Admin;
+use super::body::JsonBody;
+use super::failure::Failure;
+use crate::decision::{LevelsAnswer, LevelsCheck, check_length};
+use crate::service::Service;
+
+/// The key of one level that is to be full again.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LevelReset {
+    /// Name of the level.
+    #[schema(example = "user")]
+    level: String,
+    /// A value for each name in the `key` of a level.
+    fields: BTreeMap<String, String>,
+}
+
+impl From<LevelRequestError> for Failure {
+    fn from(error: LevelRequestError) -> Failure {
+        let status = match error {
+            LevelRequestError::NoLevels | LevelRequestError::NoSuchLevel { .. } => {
+                StatusCode::NOT_FOUND
+            }
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+/// Takes what a request uses from all levels of the hierarchy, or nothing from any.
+#[utoipa::path(
+    post,
+    path = "/v1/levels/check",
+    tag = "decisions",
+    request_body = LevelsCheck,
+    responses(
+        (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
+        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn check(
+    State(service): State<Service>,
+    body: JsonBody,
+) -> Result<Response, Failure> {
+    let check: LevelsCheck = body.read()?;
+    check_length(&check.fields)?;
+    let told = service.limiters().registry().hierarchy();
+    let told = told.try_acquire(&check.fields, &check.amounts)?;
+    let answer = LevelsAnswer::of(&told);
+    service.metrics().levels().count(answer.which);
+    Ok(Json(answer).into_response())
+}
+
+/// Tells what all levels would answer, and takes nothing.
+#[utoipa::path(
+    post,
+    path = "/v1/levels/peek",
+    tag = "decisions",
+    request_body = LevelsCheck,
+    responses(
+        (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
+        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn peek(
+    State(service): State<Service>,
+    body: JsonBody,
+) -> Result<Response, Failure> {
+    let check: LevelsCheck = body.read()?;
+    check_length(&check.fields)?;
+    let told = service.limiters().registry().hierarchy().peek(&check.fields, &check.amounts)?;
+    Ok(Json(LevelsAnswer::of(&told)).into_response())
+}
+
+/// Makes the key of one level full again.
+#[utoipa::path(
+    post,
+    path = "/v1/levels/reset",
+    tag = "administration",
+    request_body = LevelReset,
+    responses(
+        (status = 204, description = "It is full"),
+        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
+        (status = 404, description = "There is no such level", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn reset(
+    _: Admin,
+    State(service): State<Service>,
+    body: JsonBody,
+) -> Result<StatusCode, Failure> {
+    let LevelReset { level, fields } = body.read()?;
+    check_length(&fields)?;
+    service.limiters().registry().hierarchy().reset(&level, &fields)?;
+    Ok(StatusCode::NO_CONTENT)
+}
