@@ -26,7 +26,7 @@ pub use self::trial::Point;
 use self::trial::Trial;
 pub use self::vary::Vary;
 use crate::log::Merged;
-use crate::policy::{Policy, readable};
+use crate::policy::{Policy, Rule, readable};
 use crate::replay::{Options, Pass, TooMuchMemory};
 use crate::report::{LackingSummary, absent, lacking};
 
@@ -114,7 +114,8 @@ impl Default for SuggestOptions {
 
 /// Finds the least limits. `open` opens the same logs again each time. The pass is the first reading.
 ///
-/// Stores, `max_keys` and `when_full` do not apply: each key has a limiter of its own.
+/// Stores, `max_keys` and `when_full` do not apply: each key has a limiter of its own. Penalties do not apply either, and a
+/// warning says so.
 ///
 /// # Errors
 ///
@@ -156,6 +157,7 @@ pub fn suggest(
     if pass.lines() > 0 {
         warnings.extend(pass.absent().iter().map(absent));
     }
+    warnings.extend(policy.rules.iter().filter(|rule| rule.penalty.is_some()).map(without_penalty));
     // The parts of a limiter lack the same.
     for parts in subjects.chunk_by(|one, next| one.rule.name == next.rule.name) {
         let first = &parts[0];
@@ -179,6 +181,15 @@ pub fn suggest(
         failures,
     };
     Ok((findings, pass))
+}
+
+/// Returns the warning for a limiter whose penalty refuses requests that no limit would.
+fn without_penalty(rule: &Rule) -> String {
+    format!(
+        "limiter \"{}\": its `penalty` is left out, so a limit may deny more than is told here; keep the \
+         penalty beside the limit that you choose, and `replay` the policy with both",
+        rule.name.escape_debug()
+    )
 }
 
 fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Without>) {

@@ -28,7 +28,7 @@ A key is untouched by a limit if none of its requests is denied. The limit of a 
 and that of a GCRA its requests at once: rates and intervals stay as they are. A bucket that starts full \
 still does; the capacity of a weighted log stays. Each window of `multi_window` and each limiter of \
 `all` is looked at as if it were alone. Every key is kept, with a limiter of its own: `store`, `max_keys` \
-and `when_full` do not apply. Keys with overrides are left out, and so are lines without a key that the policy \
+and `when_full` do not apply, and nor does a `penalty`, of which a warning reminds: `replay` obeys it. Keys with overrides are left out, and so are lines without a key that the policy \
 denies or admits whatever the limit is; both are counted. A budget and a minimum interval have no \
 single limit, and get no suggestion.
 

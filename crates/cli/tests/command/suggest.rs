@@ -199,3 +199,33 @@ fn lines_without_a_key_or_a_cost_are_told() {
     assert!(text.contains("2 requests without a key are left out"), "{text}");
     assert_eq!(text.matches("no request in the logs has a key").count(), 2, "{text}");
 }
+
+#[test]
+fn a_penalty_is_left_out_and_a_warning_says_so() {
+    let folder = Folder::new();
+    let limit = |name: &str, penalty: &str| {
+        format!(
+            "[limiters.{name}]\nkey = \"client\"\npolicy = \"sliding_log\"\nlimit = 1\ninterval = \"1 minute\"\n{penalty}\n"
+        )
+    };
+    let penalty = r#"penalty = { offences = 1, within = "1 minute", refuse_for = "1 hour" }"#;
+    let text = format!("{}{}", limit("log-ins", penalty), limit("pages", ""));
+    let policy = folder.file("policy.toml", text);
+    let log: String = [3, 4, 5]
+        .map(|second| {
+            format!("a - - [17/May/2015:10:05:{second:02} +0000] \"GET / HTTP/1.1\" 200 1\n")
+        })
+        .concat();
+    let log = folder.file("suggest.log", log);
+    let run = |args: &[&str]| {
+        let policy = ["suggest", "--policy", policy.to_str().unwrap()];
+        sluicegate().args(policy).args(args).arg(&log).assert().success()
+    };
+    let found = output(&run(&["--json"]));
+    let warning = "limiter \"log-ins\": its `penalty` is left out, so a limit may deny more than is told here; keep \
+                   the penalty beside the limit that you choose, and `replay` the policy with both";
+    assert_eq!(found["warnings"], json!([warning]));
+    let limiters = found["limiters"].as_array().unwrap();
+    assert_eq!(limiters[0]["curve"], limiters[1]["curve"], "the penalty changes no number");
+    assert!(stdout(&run(&[])).contains("its `penalty` is left out"));
+}
