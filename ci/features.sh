@@ -27,9 +27,9 @@ for features in "" watch; do
     cargo clippy -q -p sluicegate-policy --lib --features "$features" -- -D warnings
 done
 # What `cargo run` builds, whose dependencies have fewer features than beside all other packages;
-# and with a client of Redis.
+# and with a client of Redis, by TLS too.
 cargo clippy -q -- -D warnings
-cargo clippy -q -p sluicegate-cli --features redis -- -D warnings
+cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
