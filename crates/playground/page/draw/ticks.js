@@ -14,6 +14,8 @@ export const TICKS = 16;
 
 /** Draws ticks from `left` to `right`, which are the instants `from` and `to`, and lines up to `top`. */
 export function drawTicks(scene, { left, right, from, to, top, bottom }) {
+  // A drawing that is narrower than its gauge has no axis.
+  if (right - left < EDGE) return;
   const unit = (right - left) / (to - from);
   const step = STEPS.find(step => step * unit > APART) ?? STEPS.at(-1) * Math.ceil(APART / (STEPS.at(-1) * unit));
   for (let number = Math.max(0, Math.ceil(from / step)); number * step <= to; number += 1) {
