@@ -198,7 +198,7 @@ impl RedisLimit {
         &self.kind
     }
 
-    /// Returns the numbers of the script's terms, in MessagePack.
+    /// Returns the numbers of the script's terms, in `MessagePack`.
     pub(crate) fn numbers(&self) -> &[u8] {
         &self.numbers
     }
@@ -229,7 +229,7 @@ fn base_for(divisor: u64) -> Option<u64> {
     (spare > 0).then(|| 1 << spare)
 }
 
-/// Returns `numbers` in MessagePack, as scripts take them.
+/// Returns `numbers` in `MessagePack`, as scripts take them.
 pub(crate) fn packed(numbers: &[u64]) -> Vec<u8> {
     let mut packed = Vec::new();
     for &number in numbers {

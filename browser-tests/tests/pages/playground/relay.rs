@@ -51,8 +51,8 @@ async fn carry(
 ) {
     let mut bytes = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
-        let carried = carries.wait_for(|carries| *carries).await.is_ok();
-        if !carried || to.write_all(&bytes[..length]).await.is_err() {
+        let open = carries.wait_for(|carries| *carries).await.is_ok();
+        if !open || to.write_all(&bytes[..length]).await.is_err() {
             return;
         }
     }
