@@ -79,6 +79,12 @@ pub enum CheckError {
         /// Its length in bytes.
         bytes: usize,
     },
+    /// The values of which the keys of levels are made are too long.
+    #[error("the values of `fields` have {bytes} bytes: must be at most {MAX_KEY_BYTES} together")]
+    FieldsTooLong {
+        /// Their length in bytes.
+        bytes: usize,
+    },
 }
 
 impl Check<'_> {

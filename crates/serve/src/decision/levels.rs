@@ -41,10 +41,10 @@ pub struct LevelsAnswer<'l> {
 ///
 /// # Errors
 ///
-/// [`CheckError::KeyTooLong`].
+/// [`CheckError::FieldsTooLong`].
 pub(crate) fn check_length(fields: &BTreeMap<String, String>) -> Result<(), CheckError> {
     let bytes = fields.values().map(String::len).sum();
-    if bytes > MAX_KEY_BYTES { Err(CheckError::KeyTooLong { bytes }) } else { Ok(()) }
+    if bytes > MAX_KEY_BYTES { Err(CheckError::FieldsTooLong { bytes }) } else { Ok(()) }
 }
 
 impl<'l> LevelsAnswer<'l> {

@@ -116,7 +116,11 @@ async fn questions_that_fit_no_level_are_told_what_does() {
     for (body, status, words) in [
         (json!({ "fields": { "org": "a" }, "amounts": {} }), 400, "`fields.user` is missing"),
         (json!({ "fields": { "org": "a", "user": "b" } }), 400, "`amounts.input` is missing"),
-        (ask("a", &long, 1, 1), 400, "must be at most 1024"),
+        (
+            ask("a", &long, 1, 1),
+            400,
+            "the values of `fields` have 1026 bytes: must be at most 1024",
+        ),
         (json!({ "fields": { "org": 1 } }), 400, "`fields.org`: invalid type"),
         (json!({ "limiter": "org" }), 400, "unknown field `limiter`"),
     ] {
