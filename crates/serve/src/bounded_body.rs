@@ -13,6 +13,10 @@ use tokio::time::{Sleep, sleep};
 
 use crate::body_budget::BodyShare;
 
+/// Least bytes that a piece of a body counts as, for the buffers that it keeps: a body of pieces of one byte would otherwise
+/// take many times the memory that it counts as.
+const PIECE_BYTES: usize = 256;
+
 pin_project! {
     /// A body that fails unless it has come within a time, from when it is first waited for, and unless there is space
     /// for it.
@@ -65,7 +69,8 @@ impl<B: Body<Data: Buf, Error: Into<BoxError>>> Body for BoundedBody<B> {
             return Poll::Ready(frame.map(|frame| {
                 let frame = frame.map_err(Into::into)?;
                 let bytes = frame.data_ref().map_or(0, Buf::remaining);
-                if this.share.take(bytes) { Ok(frame) } else { Err(BodyRefused::NoSpace.into()) }
+                let counted = if bytes == 0 { 0 } else { bytes.max(PIECE_BYTES) };
+                if this.share.take(counted) { Ok(frame) } else { Err(BodyRefused::NoSpace.into()) }
             }));
         }
         if this.late.is_none() {
@@ -83,5 +88,46 @@ impl<B: Body<Data: Buf, Error: Into<BoxError>>> Body for BoundedBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::body::Bytes;
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::body_budget::BodyBudget;
+
+    /// A body that comes in pieces of one byte.
+    struct Pieces {
+        left: usize,
+    }
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            let Some(left) = self.left.checked_sub(1) else { return Poll::Ready(None) };
+            self.left = left;
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b" ")))))
+        }
+    }
+
+    #[tokio::test]
+    async fn small_pieces_take_as_much_as_the_memory_that_each_needs() {
+        let budget = BodyBudget::new(10 * PIECE_BYTES);
+        let body =
+            |left| BoundedBody::new(Pieces { left }, budget.share(), Duration::from_secs(60));
+        let whole = body(10).collect().await.unwrap();
+        assert_eq!(whole.to_bytes().len(), 10);
+        let error = body(11).collect().await.unwrap_err();
+        assert_eq!(BodyRefused::source_of(&*error), Some(BodyRefused::NoSpace));
     }
 }
