@@ -59,7 +59,7 @@ pub(super) struct Reloaded {
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 503, description = "The server of the limiter gives no answer", content_type = "application/problem+json"),
+        (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reset(

@@ -45,7 +45,7 @@ pub(super) struct Answers<'l> {
         (status = 200, description = "The decision, granted or denied", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 503, description = "Too many checks wait already, or there is no space for the body", content_type = "application/problem+json"),
+        (status = 503, description = "Too many checks wait already, or there is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn check(
@@ -84,6 +84,7 @@ pub(super) async fn take(service: &Service, body: &JsonBody) -> Result<Response,
         (status = 200, description = "The decision that a check would get", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn peek(
@@ -113,6 +114,7 @@ pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response,
         (status = 400, description = "The body or one of the checks is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names", content_type = "application/problem+json"),
         (status = 413, description = "There are too many checks", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn batch(

@@ -49,6 +49,7 @@ impl From<LevelRequestError> for Failure {
         (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn check(
@@ -74,6 +75,7 @@ pub(super) async fn check(
         (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn peek(
@@ -98,6 +100,7 @@ pub(super) async fn peek(
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "There is no such level", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reset(

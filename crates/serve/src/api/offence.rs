@@ -89,7 +89,7 @@ impl RequestFields for Answered<'_> {
         (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
         (status = 409, description = "The limiter has no penalty", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for another offender", content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for another offender, or for the body now", content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn offence(

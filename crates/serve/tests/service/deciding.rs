@@ -48,8 +48,10 @@ async fn answers_are_those_of_the_routes() {
         ("text/plain", br#"{"limiter":"all"}"#),
         ("application/json; charset=utf-8", b"null"),
     ];
-    for path in ["/v1/check", "/v1/check/batch", "/v1/peek", "/v1/check/", "/v1/peek?a=1"] {
-        for method in [Method::POST, Method::GET, Method::PUT] {
+    let paths =
+        ["/v1/check", "/v1/check/batch", "/v1/peek", "/v1/check/", "/v1/peek?a=1", "/v1/chec%6B"];
+    for path in paths {
+        for method in [Method::POST, Method::GET, Method::PUT, Method::HEAD, Method::OPTIONS] {
             for (media_type, body) in bodies {
                 let one = ask(&deciding, &method, path, media_type, body).await;
                 let other = ask(&by_routes, &method, path, media_type, body).await;
@@ -58,6 +60,10 @@ async fn answers_are_those_of_the_routes() {
             }
         }
     }
+    let large = vec![b' '; (1 << 20) + 1];
+    let one = ask(&deciding, &Method::POST, "/v1/check", json, &large).await;
+    assert_eq!(one.0, 413);
+    assert_eq!(one, ask(&by_routes, &Method::POST, "/v1/check", json, &large).await);
     deciding.end().await;
     by_routes.end().await;
 }

@@ -38,6 +38,8 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
             let described = operation["responses"].as_object().unwrap();
             let is_described = described.contains_key(&status.to_string());
             assert!(is_described || status == 415, "{verb} {path}: {status}");
+            let has_body = operation.get("requestBody").is_some();
+            assert!(!has_body || described.contains_key("503"), "{verb} {path}");
         }
     }
     service.end().await;
