@@ -83,7 +83,7 @@ pub(super) struct ServeArgs {
     max_waiting: usize,
     /// Most bytes of the bodies of all requests that are not answered yet; one more is answered 503
     ///
-    /// One request has at most 1048576.
+    /// One request has at most 1048576. A piece of a body that has fewer than 256 bytes counts as 256.
     #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = body_bytes)]
     max_body_bytes: usize,
 }
@@ -103,10 +103,11 @@ fn up_to_a_million(text: &str) -> Result<usize, String> {
 }
 
 fn body_bytes(text: &str) -> Result<usize, String> {
-    const LEAST: usize = api::MAX_BODY_BYTES;
+    // The largest body has space even if it comes in pieces that count as more than they have.
+    const LEAST: usize = 2 * api::MAX_BODY_BYTES;
     match text.parse() {
         Ok(bytes @ LEAST..) => Ok(bytes),
-        _ => Err(format!("must be at least {LEAST}, so that one body has space")),
+        _ => Err(format!("must be at least {LEAST}, so that any one body has space")),
     }
 }
 
@@ -223,12 +224,15 @@ impl Parts {
 
     fn greet(&self, address: SocketAddr) {
         if let Some(ServedPolicy { service, name, .. }) = &self.policy {
-            let limiters = match service.limiters().load().all().len() {
-                1 => "1 limiter".to_owned(),
-                limiters => format!("{limiters} limiters"),
+            let limiters = counted(service.limiters().load().all().len(), "limiter");
+            let levels = counted(service.limiters().registry().hierarchy().levels().len(), "level");
+            let served = match (limiters, levels) {
+                (limiters, None) => limiters.unwrap_or_else(|| "no limiters".to_owned()),
+                (None, Some(levels)) => levels,
+                (Some(limiters), Some(levels)) => format!("{limiters} and {levels}"),
             };
             tell(&format_args!(
-                "{limiters} of {name} at http://{address}; GET /openapi.json describes it"
+                "{served} of {name} at http://{address}; GET /openapi.json describes it"
             ));
         }
         if let Some(envoy) = &self.envoy {
@@ -299,9 +303,15 @@ async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), F
 }
 
 fn domains(envoy: &EnvoyLimits) -> String {
-    match envoy.domains() {
-        1 => "1 domain".to_owned(),
-        domains => format!("{domains} domains"),
+    counted(envoy.domains(), "domain").unwrap_or_else(|| "0 domains".to_owned())
+}
+
+/// Returns a number with its noun; `None` for 0.
+fn counted(number: usize, noun: &str) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        number => Some(format!("{number} {noun}s")),
     }
 }
 

@@ -118,6 +118,20 @@ fn a_policy_is_served_and_a_signal_ends_it() {
 }
 
 #[test]
+fn the_greeting_tells_the_number_of_limiters_and_of_levels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.toml");
+    let level = "[[hierarchy]]\nname = \"org\"\nkey = \"org\"\npolicy = \"fixed_window\"\nlimit = 1\ninterval = \"1 day\"\n";
+    for (text, greeting) in
+        [(level.to_owned(), "1 level of "), (policy(10) + level, "1 limiter and 1 level of ")]
+    {
+        fs::write(&path, text).unwrap();
+        let served = served_file(&path, &[]);
+        assert!(served.greeting.starts_with(greeting), "{}", served.greeting);
+    }
+}
+
+#[test]
 fn the_help_shows_a_question_that_the_bundled_policy_answers() {
     let served = served_file(Path::new(BUNDLED), &[]);
     let help = Command::new(env!("CARGO_BIN_EXE_sluicegate")).args(["serve", "--help"]).output();
@@ -315,7 +329,7 @@ fn mistakes_in_arguments_say_what_is_right() {
         (&["--proxies", "0"], 2, "0 is not in 1..=255"),
         (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
         (&["--max-waiting", "1000001"], 2, "must be from 0 to 1000000"),
-        (&["--max-body-bytes", "1048575"], 2, "must be at least 1048576"),
+        (&["--max-body-bytes", "2097151"], 2, "must be at least 2097152"),
         (&["--policy", "/no/such/policy.toml"], 1, "/no/such/policy.toml"),
     ];
     for (arguments, status, words) in cases {
