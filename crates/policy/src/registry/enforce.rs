@@ -47,7 +47,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                 };
                 let counted = next.as_ref().unwrap_or(limiter).counted().permits();
                 *past = Past::beyond(past.as_ref(), &all, counted, now_nanos, reset_after);
-                take_over(offenders.as_ref(), in_force.offenders.as_ref(), old, new);
+                take_over(offenders.as_ref());
                 Ok(next)
             })?;
         }
@@ -79,7 +79,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                     }
                     Some(next)
                 };
-                take_over(offenders.as_ref(), in_force.offenders.as_ref(), old, new);
+                take_over(offenders.as_ref());
                 Ok(next)
             })?;
         }
@@ -107,18 +107,11 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     }
 }
 
-/// Lets the offenders of `new` take over those of `old`, unless these are of other keys. To be called while
-/// decisions wait: a caller that is told of a penalty finds it in force.
-fn take_over(
-    offenders: Option<&Offenders>,
-    before: Option<&Offenders>,
-    old: &LimiterPolicy,
-    new: &LimiterPolicy,
-) {
-    if let (Some(offenders), Some(before)) = (offenders, before)
-        && old.key == new.key
-    {
-        offenders.take_over(before);
+/// Lets offenders take over those before. To be called while decisions wait: a caller that is told of a penalty finds it in
+/// force.
+fn take_over(offenders: Option<&Offenders>) {
+    if let Some(offenders) = offenders {
+        offenders.take_over();
     }
 }
 

@@ -61,9 +61,9 @@ impl<C: SharedClock> OffenderStore for Keyed<Vec<u8>, Penalties<C>> {
 #[derive(Clone)]
 pub(super) struct Offenders {
     store: Arc<dyn OffenderStore>,
-    /// The offenders that have taken the place of these, if any have. A caller may still hold these when they
-    /// are replaced: its offence is to be known to the new ones, so it reads this lock while it notes one.
-    next: Arc<RwLock<Option<Offenders>>>,
+    /// The store that is in force, of all that have taken each other's place. A caller may still hold one that was
+    /// replaced: its offence is to be known to the one in force, so it reads this lock while it notes one.
+    in_force: Arc<RwLock<Arc<dyn OffenderStore>>>,
     of_refusals: bool,
 }
 
@@ -76,8 +76,9 @@ impl Offenders {
         let Some(penalty) = penalty else { return Ok(None) };
         let penalties = Penalties::with_clock(penalty.rule, clock.clone());
         let store = Keyed::<Vec<u8>, _>::builder(penalties).max_keys(penalty.max_keys).build()?;
-        let of_refusals = penalty.of_refusals;
-        Ok(Some(Offenders { store: Arc::new(store), next: Arc::default(), of_refusals }))
+        let store: Arc<dyn OffenderStore> = Arc::new(store);
+        let in_force = Arc::new(RwLock::new(Arc::clone(&store)));
+        Ok(Some(Offenders { store, in_force, of_refusals: penalty.of_refusals }))
     }
 
     /// Returns the offenders by new terms: the same ones, unless the store has another size. Then it has no
@@ -90,35 +91,34 @@ impl Offenders {
         new: Option<&Penalty>,
         clock: &C,
     ) -> Result<Option<Offenders>, Unbuildable> {
-        match (before, old, new) {
-            (Some(before), Some(old), Some(new)) if old.max_keys == new.max_keys => {
-                Ok(Some(Offenders { of_refusals: new.of_refusals, ..before.clone() }))
-            }
-            _ => Offenders::new(new, clock),
+        let (Some(before), Some(old), Some(terms)) = (before, old, new) else {
+            return Offenders::new(new, clock);
+        };
+        if old.max_keys == terms.max_keys {
+            return Ok(Some(Offenders { of_refusals: terms.of_refusals, ..before.clone() }));
         }
+        let offenders = Offenders::new(new, clock)?;
+        let in_force = Arc::clone(&before.in_force);
+        Ok(offenders.map(|offenders| Offenders { in_force, ..offenders }))
     }
 
-    /// Takes the place of those `before`: lets them pass on what is noted from now on, and takes over the keys whose
-    /// penalty runs. Without effect if these are the same ones.
-    pub(super) fn take_over(&self, before: &Offenders) {
-        if Arc::ptr_eq(&self.next, &before.next) {
+    /// Puts the store in force for all that is noted from now on, and takes over the keys whose penalty runs.
+    /// Without effect if it is in force already.
+    pub(super) fn take_over(&self) {
+        let mut in_force = self.in_force.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&*in_force, &self.store) {
             return;
         }
-        let mut next = before.next.write().unwrap_or_else(PoisonError::into_inner);
-        for (key, left) in before.store.penalized() {
+        for (key, left) in in_force.penalized() {
             // Those for which there is no space are free.
             _ = self.store.penalize_for(&key, left);
         }
-        *next = Some(self.clone());
+        *in_force = Arc::clone(&self.store);
     }
 
     /// Calls `note` with the store that is in force, which is not replaced meanwhile.
     fn with_store<T>(&self, note: impl FnOnce(&dyn OffenderStore) -> T) -> T {
-        let next = self.next.read().unwrap_or_else(PoisonError::into_inner);
-        match &*next {
-            Some(next) => next.with_store(note),
-            None => note(&*self.store),
-        }
+        note(&**self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn change_rule(&self, rule: PenaltyRule) {
@@ -169,5 +169,42 @@ impl Offenders {
 impl fmt::Debug for Offenders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Offenders").field("of_refusals", &self.of_refusals).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluicegate::{ManualClock, Rate};
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn penalty(max_keys: usize) -> Penalty {
+        let rule = PenaltyRule::new(Rate::new(3, HOUR).unwrap(), HOUR).unwrap();
+        Penalty { rule, of_refusals: true, of_answers: Vec::new(), max_keys }
+    }
+
+    /// A handle holds the offenders that were in force when it was made for as long as it lives. The stores that
+    /// came after them and were replaced as well are not to be kept for it.
+    #[test]
+    fn old_offenders_keep_no_store_but_their_own_and_the_one_in_force() {
+        let clock = Arc::new(ManualClock::at(0));
+        let first = Offenders::new(Some(&penalty(100)), &clock).unwrap().unwrap();
+        first.offend(b"eve", 3).unwrap();
+        let (mut last, mut replaced) = (first.clone(), Vec::new());
+        for size in 101..104 {
+            let (old, new) = (penalty(size - 1), penalty(size));
+            let next = Offenders::by(Some(&last), Some(&old), Some(&new), &clock);
+            let next = next.unwrap().unwrap();
+            next.take_over();
+            replaced.push(Arc::downgrade(&next.store));
+            last = next;
+        }
+        let is_kept: Vec<_> = replaced.iter().map(|store| store.upgrade().is_some()).collect();
+        assert_eq!(is_kept, [false, false, true]);
+        first.offend(b"bob", 3).unwrap();
+        assert!(last.left(b"eve").is_some() && last.left(b"bob").is_some());
+        assert!(first.clear(b"eve") && last.left(b"eve").is_none());
     }
 }
