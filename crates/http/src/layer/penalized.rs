@@ -10,7 +10,7 @@ use sluicegate::{Clock, Grant, Keyed, Observe, Penalties, PenaltyBox};
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
 use super::settled::{Charge, Settlement};
-use super::take::{All, Kept, Standing, Take, Taken};
+use super::take::{All, Kept, Standing, Take, Taken, ask_after_look};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -204,6 +204,10 @@ macro_rules! keys {
 
             fn is_told(&self) -> bool {
                 false
+            }
+
+            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
+                ask_after_look(self, key, permits);
             }
 
             fn note_refusal(&self, key: &$Key) {

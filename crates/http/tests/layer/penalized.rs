@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU16;
 
-use sluicegate::{Offence, Penalties, PenaltyBox, PenaltyRule};
+use sluicegate::{Offence, Penalties, PenaltyBox, PenaltyRule, TopKeys};
 
 use super::*;
 
@@ -240,4 +240,31 @@ async fn a_policy_that_is_set_is_told() {
     let refused = send(&layer, EVE, 200).await;
     assert_eq!(refused.headers()["ratelimit-policy"], r#""log-ins";q=3;qu="offences";w=60"#);
     assert_eq!(refused.headers()["ratelimit"], r#""log-ins";r=0;t=3600"#);
+}
+
+/// A look at several limits refuses while the penalty runs, and an observer of the store counts that as it does for the
+/// penalties alone.
+#[tokio::test]
+async fn a_refusal_beside_other_limits_is_observed_once() {
+    for is_alone in [true, false] {
+        let top = Arc::new(TopKeys::<ClientKey>::new(10));
+        let penalties = Penalties::with_clock(rule(), clock());
+        let store = Keyed::<ClientKey, _>::builder(penalties).observer(Arc::clone(&top));
+        let store = Arc::new(store.build().unwrap());
+        let eve = ClientKey::Address(EVE.parse().unwrap());
+        store.offend(&eve, 3).unwrap();
+        let penalized = || {
+            let penalized = Penalized::by_status(Arc::clone(&store), [StatusCode::UNAUTHORIZED]);
+            Limit::per_client(penalized).policy(named("penalties"))
+        };
+        let layer = if is_alone {
+            RateLimitLayer::new(penalized())
+        } else {
+            let other = Limit::of_all(TokenBucket::new(quota!(9 / second)));
+            RateLimitLayer::all_of([penalized(), other.policy(named("other"))]).unwrap()
+        };
+        assert_eq!(statuses(&layer, EVE, [200, 200]).await, [429, 429]);
+        let denied: Vec<_> = top.denied().iter().map(|key| (key.key, key.count)).collect();
+        assert_eq!(denied, [(eve, 2)], "alone: {is_alone}");
+    }
 }
