@@ -13,8 +13,8 @@ use crate::escaped;
 /// The levels of a registry's file, for programs that learn the names of fields and amounts from it: all levels
 /// grant a request, or it takes nothing from any. A clone is the same levels.
 ///
-/// It is for requests whose use is known, or that pay for their estimate: [`Hierarchy`](crate::Hierarchy) settles
-/// estimates.
+/// It takes amounts for good, so they are those that a request uses, or an estimate that is not corrected later:
+/// [`Hierarchy`](crate::Hierarchy) settles estimates.
 ///
 /// **Guarantee.** The bound of each key of each level holds, as for [`Hierarchy`](crate::Hierarchy). A level whose
 /// policy stays goes on as it is when the file is read again. One with other numbers starts with what each key has
@@ -113,7 +113,7 @@ pub enum LevelRequestError {
         known: String,
     },
     /// No level has a field or an amount of the request.
-    #[error("`{table}.{}` is none of a level: expected {known}", escaped(.name))]
+    #[error("`{table}.{}` belongs to no level: expected {known}", escaped(.name))]
     Unknown {
         /// `fields` or `amounts`.
         table: &'static str,
@@ -149,7 +149,7 @@ impl HierarchyHandle {
     ///
     /// # Errors
     ///
-    /// [`LevelRequestError`] if a name is missing or is none of a level. A denial is an answer.
+    /// [`LevelRequestError`] if a name is missing, or belongs to no level. A denial is an answer.
     pub fn try_acquire(
         &self,
         fields: &BTreeMap<String, String>,
@@ -175,7 +175,7 @@ impl HierarchyHandle {
     ///
     /// # Errors
     ///
-    /// [`LevelRequestError`] if there is no such level, or a field is missing or is none of a level.
+    /// [`LevelRequestError`] if there is no such level, or a field is missing or belongs to no level.
     pub fn reset(
         &self,
         level: &str,

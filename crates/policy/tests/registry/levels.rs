@@ -78,7 +78,7 @@ fn a_request_whose_names_are_not_those_of_the_levels_is_told_which_are() {
     other.insert("usr".to_owned(), "ada".to_owned());
     for (fields, amounts, expected) in [
         (lacks, tokens(1), "`fields.user` is missing: expected a value for each of `org`, `user`"),
-        (other, tokens(1), "`fields.usr` is none of a level: expected `org`, `user`"),
+        (other, tokens(1), "`fields.usr` belongs to no level: expected `org`, `user`"),
         (
             fields("acme", "ada"),
             BTreeMap::new(),

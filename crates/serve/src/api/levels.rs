@@ -47,7 +47,7 @@ impl From<LevelRequestError> for Failure {
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
-        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
@@ -73,7 +73,7 @@ pub(super) async fn check(
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
-        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
@@ -96,7 +96,7 @@ pub(super) async fn peek(
     request_body = LevelReset,
     responses(
         (status = 204, description = "It is full"),
-        (status = 400, description = "The body is wrong, or a name is missing or none of a level", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "There is no such level", content_type = "application/problem+json"),
