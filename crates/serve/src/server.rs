@@ -48,8 +48,9 @@ pub struct Bounds {
     /// Longest time for the body of a request: 408 then.
     pub body: Duration,
     /// Most bytes that the bodies of all requests under way may have together, from when they are read until the
-    /// request is answered. A piece of a body that has fewer than 256 counts as 256. A request whose body finds no space
-    /// is answered 503, and told to come again.
+    /// request is answered. A piece of a body that has fewer than 256 counts as 256. A check that waits in line keeps no
+    /// body if the server is [deciding](Server::deciding). A request whose body finds no space is answered 503, and told to come
+    /// again.
     pub bodies: usize,
     /// Longest time that a connection of HTTP/2 may be without a request. It is told to end then, at the latest
     /// after twice that time, and cut off if it has not after as long again.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::failure::Failure;
+use crate::body_budget::BodyShare;
 use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
 
@@ -52,17 +53,23 @@ pub(super) async fn check(
     State(service): State<Service>,
     body: JsonBody,
 ) -> Result<Response, Failure> {
-    take(&service, &body).await
+    take(&service, body, None).await
 }
 
-/// Answers a check.
-pub(super) async fn take(service: &Service, body: &JsonBody) -> Result<Response, Failure> {
+/// Answers a check. If it waits, it keeps neither the body nor its `share` of the space for bodies.
+pub(super) async fn take(
+    service: &Service,
+    body: JsonBody,
+    share: Option<BodyShare>,
+) -> Result<Response, Failure> {
     let mut check: Check<'_> = body.read()?;
     let wait = check.wait.take();
     let in_force = service.limiters().load();
     if let Some(longest) = wait {
         // Kept for as long as the caller waits.
         let in_force = Guard::into_inner(in_force);
+        let check = check.into_owned();
+        drop((body, share));
         let ask = check.resolve(&in_force, service.limiters().registry())?;
         let Some(_place) = service.place_to_wait() else {
             let detail = "so many checks wait that there is no space for another: ask again in a second, or without `wait`";

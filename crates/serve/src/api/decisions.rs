@@ -8,6 +8,7 @@ use http::{Method, Request};
 use super::body::JsonBody;
 use super::check;
 use super::failure::Failure;
+use crate::body_budget::BodyShare;
 use crate::service::Service;
 
 /// A route that is asked for most decisions, by `POST`.
@@ -40,25 +41,31 @@ impl DecisionRoute {
         DecisionRoute::ALL.into_iter().find(|route| route.path() == path)
     }
 
-    /// Answers a request.
-    pub(crate) async fn answer<B>(self, service: &Service, request: Request<B>) -> Response
+    /// Answers a request. Gives its share of the space for bodies back when its body is needed no more.
+    pub(crate) async fn answer<B>(
+        self,
+        service: &Service,
+        request: Request<B>,
+        share: BodyShare,
+    ) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
     {
-        self.try_answer(service, request).await.unwrap_or_else(Failure::into_response)
+        self.try_answer(service, request, share).await.unwrap_or_else(Failure::into_response)
     }
 
     async fn try_answer<B>(
         self,
         service: &Service,
         request: Request<B>,
+        share: BodyShare,
     ) -> Result<Response, Failure>
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
     {
         let body = JsonBody::of(request).await?;
         match self {
-            DecisionRoute::Check => check::take(service, &body).await,
+            DecisionRoute::Check => check::take(service, body, Some(share)).await,
             DecisionRoute::Batch => check::take_several(service, &body).await,
             DecisionRoute::Peek => check::look(service, &body).await,
         }

@@ -88,6 +88,17 @@ pub enum CheckError {
 }
 
 impl Check<'_> {
+    /// Returns the same question, which borrows from no body.
+    pub(crate) fn into_owned(self) -> Check<'static> {
+        let Check { limiter, key, cost, wait } = self;
+        Check {
+            limiter: Cow::Owned(limiter.into_owned()),
+            key: key.map(Key::into_owned),
+            cost,
+            wait,
+        }
+    }
+
     /// Finds the limiter, and makes sure that the key is one of its keys, and that nobody is to wait.
     ///
     /// # Errors

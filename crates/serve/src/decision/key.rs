@@ -22,6 +22,11 @@ pub struct Key<'b> {
 }
 
 impl Key<'_> {
+    /// Returns the same key, which borrows from nothing.
+    pub(super) fn into_owned(self) -> Key<'static> {
+        Key { text: Cow::Owned(self.text.into_owned()) }
+    }
+
     /// Returns the key as the limiter has it.
     pub(super) fn text(&self) -> &str {
         &self.text

@@ -14,7 +14,7 @@ use tower::Service as _;
 
 use super::activity::Activity;
 use crate::api::DecisionRoute;
-use crate::body_budget::BodyBudget;
+use crate::body_budget::{BodyBudget, BodyShare};
 use crate::bounded_body::BoundedBody;
 use crate::metrics::{Metrics, OpenRequest, RouteCounts};
 use crate::service::Service;
@@ -38,10 +38,11 @@ impl Decisions {
         &self,
         route: DecisionRoute,
         request: Request<BoundedBody<Incoming>>,
+        share: BodyShare,
     ) -> Response {
         let counts = self.counts.as_ref();
         let mut open = counts.map(|counts| OpenRequest::new(&*counts[route as usize]));
-        let response = route.answer(&self.service, request).await;
+        let response = route.answer(&self.service, request, share).await;
         if let Some(open) = &mut open {
             open.answered(response.status());
         }
@@ -74,7 +75,7 @@ impl Answers {
         if let Some(decisions) = &self.decisions
             && let Some(route) = DecisionRoute::of(&request)
         {
-            return Ok(decisions.answer(route, request).await);
+            return Ok(decisions.answer(route, request, share).await);
         }
         request.extensions_mut().insert(ConnectInfo(self.peer));
         self.routes.clone().call(request).await

@@ -84,6 +84,26 @@ async fn streams_whose_bodies_do_not_end_take_no_more_than_there_is_for_all_bodi
 }
 
 #[tokio::test]
+async fn a_check_that_waits_leaves_the_space_of_its_body_to_others() {
+    const BODY: usize = 1 << 19;
+    let bounds = Bounds { bodies: BODY + 1_000, ..Bounds::default() };
+    let service = Running::start(service_of(waits::POLICY), bounds).await;
+    let ask = |wait: u32| {
+        let ask = json!({ "limiter": "slow", "key": "ada", "wait": wait }).to_string();
+        let padding = " ".repeat(BODY - ask.len());
+        let request = service.client.post(service.url("/v1/check"));
+        request.header("content-type", "application/json").body(ask + &padding).send()
+    };
+    assert_eq!(ask(0).await.unwrap().status(), 200);
+    let waits = tokio::spawn(ask(7_200));
+    waits::until_waiting(&service, 1).await;
+    assert_eq!(ask(0).await.unwrap().status(), 200);
+    waits.abort();
+    waits::until_waiting(&service, 0).await;
+    service.end().await;
+}
+
+#[tokio::test]
 async fn more_checks_than_may_wait_are_refused_until_one_has_its_answer() {
     let service = service_of(waits::POLICY).max_waiting(2);
     let service = Running::start(service, Bounds::default()).await;
