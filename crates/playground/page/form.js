@@ -6,6 +6,9 @@ import { sideOf } from './setup.js';
 
 const UNITS = { seconds: 's', second: 's' };
 
+/** Begins the values of options that are limiters of a policy. */
+const OFFERED = 'policy:';
+
 /**
  * The form of one side. `changed(side)` is called with each new side that may be sent; values that are none are told at
  * their field.
@@ -13,14 +16,18 @@ const UNITS = { seconds: 's', second: 's' };
 export class SideForm {
   #index;
   #catalogue;
+  #offer;
+  /** The place of the limiter of the policy that was chosen last. */
+  #chosen = -1;
   #changed;
   #side;
   #perKey;
   #fields = new Map();
 
-  constructor({ index, catalogue, side, changed }) {
+  constructor({ index, catalogue, offer, side, changed }) {
     this.#index = index;
     this.#catalogue = catalogue;
+    this.#offer = offer;
     this.#changed = changed;
     this.#side = side;
     this.algorithm = make(
@@ -31,6 +38,7 @@ export class SideForm {
         onchange: () => this.#choose(this.algorithm.value),
       },
       ...catalogue.map(({ id, name }) => make('option', { value: id }, name)),
+      ...offered(offer),
     );
     this.#perKey = make('input', {
       id: `side-${index}-per_key`,
@@ -79,7 +87,8 @@ export class SideForm {
   }
 
   #choose(id) {
-    this.#side = sideOf(
+    this.#chosen = id.startsWith(OFFERED) ? Number(id.slice(OFFERED.length)) : -1;
+    this.#side = this.#offer.limiters[this.#chosen]?.side ?? sideOf(
       this.#catalogue.find(algorithm => algorithm.id === id),
       this.#side,
     );
@@ -151,12 +160,13 @@ export class SideForm {
 
   #edit(part) {
     this.#side = { ...this.#side, ...part };
+    this.#nameAlgorithm();
     this.#changed(this.#side);
   }
 
   #fill() {
     const { summary } = this.definition;
-    this.algorithm.value = this.#side.algorithm;
+    this.#nameAlgorithm();
     this.summary.textContent = summary;
     this.#perKey.checked = this.#side.per_key;
     for (const [id, { input }] of this.#fields)
@@ -164,9 +174,35 @@ export class SideForm {
     this.complain([]);
   }
 
+  /** Shows the name of the limiter that was copied from the policy, until a value is another one than there. */
+  #nameAlgorithm() {
+    const copied = this.#offer.limiters[this.#chosen]?.side;
+    const isCopy = copied && isSame(copied, this.#side);
+    this.algorithm.value = isCopy ? `${OFFERED}${this.#chosen}` : this.#side.algorithm;
+  }
+
   #mark({ input, error }, message) {
     complain(error, message);
     if (message) input.setAttribute('aria-invalid', 'true');
     else input.removeAttribute('aria-invalid');
   }
+}
+
+/** Returns the options for the limiters of a policy, in a group; none if there is no policy. */
+function offered({ source, limiters }) {
+  if (limiters.length === 0) return [];
+  const options = limiters.map(({ name, side, reason }, place) =>
+    make('option', { value: `${OFFERED}${place}`, disabled: !side }, side ? name : `${name}: ${reason}`),
+  );
+  return [make('optgroup', { label: `Copies of ${source}` }, ...options)];
+}
+
+function isSame(one, two) {
+  const isEqual = ([id, value]) => two.parameters[id] === value;
+  return (
+    one.algorithm === two.algorithm &&
+    one.per_key === two.per_key &&
+    one.wait === two.wait &&
+    Object.entries(one.parameters).every(isEqual)
+  );
 }

@@ -14,8 +14,9 @@ const WRITING = 250;
 async function start() {
   offerColours();
   const copy = offerLink();
-  const [algorithms, scenarios] = await Promise.all([Session.list('algorithms'), Session.list('scenarios')]);
-  const playground = new Playground(algorithms, scenarios);
+  const lists = ['algorithms', 'limiters', 'scenarios'].map(name => Session.list(name));
+  const [algorithms, offer, scenarios] = await Promise.all(lists);
+  const playground = new Playground(algorithms, offer, scenarios);
   const { requests, time } = playground;
   const number = index => () => playground.scenarios.at(index) && playground.play(playground.scenarios.at(index));
   listen({

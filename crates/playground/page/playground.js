@@ -26,6 +26,7 @@ const MOST_SIDES = 2;
 export class Playground {
   sides = [];
   #catalogue;
+  #offer;
   #seed = 1;
   #run = null;
   #typing = 0;
@@ -38,8 +39,10 @@ export class Playground {
   #timeline = new Timeline();
   #isDirty = true;
 
-  constructor(catalogue, scenarios) {
+  /** `catalogue` has all algorithms, and `offer` the limiters of the server's policy. */
+  constructor(catalogue, offer, scenarios) {
     this.#catalogue = catalogue;
+    this.#offer = offer;
     this.scenarios = new Scenarios(scenarios, scenario => this.play(scenario));
     this.requests = new Requests({
       send: request => this.#session.send(request),
@@ -147,6 +150,7 @@ export class Playground {
     const made = new Side({
       index,
       catalogue: this.#catalogue,
+      offer: this.#offer,
       side,
       changed: () => this.#edited(made),
       removed: () => this.#removed(made),

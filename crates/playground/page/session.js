@@ -35,7 +35,7 @@ export class Session extends EventTarget {
   #timer = 0;
   #heard = Infinity;
 
-  /** Asks for a list that never changes: `algorithms` or `scenarios`. */
+  /** Asks for what the page offers: `algorithms`, the `limiters` of the server's policy, or `scenarios`. */
   static async list(name) {
     return answer(await fetch(`${BASE}/${name}`));
   }

@@ -19,9 +19,9 @@ export class Side {
   #resized;
 
   /** `changed(side)` is called with a new set-up of this side, `removed()` when it shall go. */
-  constructor({ index, catalogue, side, changed, removed }) {
+  constructor({ index, catalogue, offer, side, changed, removed }) {
     this.name = 'AB'[index];
-    this.form = new SideForm({ index, catalogue, side, changed });
+    this.form = new SideForm({ index, catalogue, offer, side, changed });
     const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     const label = `side-${index}-drawing`;
     drawing.setAttribute('role', 'img');

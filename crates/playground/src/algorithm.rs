@@ -137,13 +137,13 @@ impl Algorithm {
                 "sliding_log",
                 "Sliding log",
                 "Remembers when each request was granted, so the limit holds exactly in any window.",
-                const { &[LIMIT, WINDOW] },
+                const { &[LOG_LIMIT, WINDOW] },
             ),
             Algorithm::SeveralWindows => (
                 "several_windows",
                 "Several sliding windows",
                 "Grants a request only if a short and a long window both have room for it.",
-                const { &[SHORT_LIMIT, SHORT_WINDOW, LONG_LIMIT, LONG_WINDOW] },
+                const { &[SHORT_LIMIT, SHORT_WINDOW, LONG_LIMIT, LONG_WINDOW, SLOTS] },
             ),
             Algorithm::Concurrency => (
                 "concurrency",

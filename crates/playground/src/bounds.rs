@@ -8,8 +8,12 @@ pub(crate) const SIDES: usize = 2;
 pub(crate) const KEYS: usize = 16;
 /// Most characters of a key.
 pub(crate) const KEY_LENGTH: usize = 64;
-/// Largest limit, burst or queue.
-pub(crate) const LIMIT: f64 = 1_000.0;
+/// Largest limit or burst.
+pub(crate) const LIMIT: f64 = 1_000_000.0;
+/// Largest limit of a log, and largest queue: each permit of them takes memory.
+pub(crate) const REMEMBERED: f64 = 1_000.0;
+/// Longest window or period in seconds: 31 days.
+pub(crate) const LONGEST_PERIOD: f64 = 2_678_400.0;
 /// Most permits of a request.
 pub(crate) const COST: u64 = 1_000_000;
 /// Most requests that are sent at once.

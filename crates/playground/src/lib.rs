@@ -22,6 +22,7 @@ mod algorithm;
 mod bounds;
 mod command;
 mod live;
+mod offer;
 mod page;
 mod playground;
 mod routes;

@@ -11,6 +11,7 @@ use sluicegate_http::layer::{Limit, RateLimitLayer};
 
 use crate::routes;
 use crate::shared::Shared;
+use crate::wire::Offer;
 
 /// Bounds of a [`Playground`].
 #[derive(Clone, Debug)]
@@ -52,10 +53,23 @@ impl Playground {
     ///
     /// Those of a [`KeyTable`], for a number of clients, or for requests, that it cannot have.
     pub fn new(options: PlaygroundOptions) -> Result<Playground, ConfigError> {
+        Playground::with_offer(options, Offer::default)
+    }
+
+    /// Returns a playground whose page also offers the limiters of a policy. `offer` is called whenever a page asks for
+    /// them; sessions get copies, on their own clock.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Playground::new).
+    pub fn with_offer(
+        options: PlaygroundOptions,
+        offer: impl Fn() -> Offer + Send + Sync + 'static,
+    ) -> Result<Playground, ConfigError> {
         let PlaygroundOptions { sessions, requests, clients, addresses } = options;
         let table = KeyTable::with_keys(requests, clients)?;
         let limit = Limit::per_client(table).addresses(addresses).policy(requests.into());
-        let shared = Shared::new(sessions, RateLimitLayer::new(limit));
+        let shared = Shared::new(sessions, RateLimitLayer::new(limit), Box::new(offer));
         Ok(Playground { shared: Arc::new(shared) })
     }
 

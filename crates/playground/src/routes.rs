@@ -17,12 +17,15 @@ use self::refused::Refused;
 use crate::algorithm::Algorithm;
 use crate::command::{CheckedSend, CheckedStream};
 use crate::live::Live;
+use crate::offer;
 use crate::page;
 use crate::session::Session;
 use crate::sessions;
 use crate::setup::{self, CheckedSetup};
 use crate::shared::Shared;
-use crate::wire::{AlgorithmForm, Created, Play, Scenario, Send, Setup, SpeedChange, Streams};
+use crate::wire::{
+    AlgorithmForm, Created, Offer, Play, Scenario, Send, Setup, SpeedChange, Streams,
+};
 
 /// Most bytes of a request's body.
 const BODY_BYTES: usize = 1 << 16;
@@ -41,6 +44,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/playground/algorithms", get(algorithms))
         .route("/playground/scenarios", get(scenarios))
+        .route("/playground/limiters", get(limiters))
         .route("/playground/sessions", post(create))
         .nest("/playground/sessions/{session}", session)
         .merge(page::routes())
@@ -56,6 +60,10 @@ async fn algorithms() -> Json<Vec<AlgorithmForm>> {
 
 async fn scenarios(State(shared): Playground) -> Json<Vec<Scenario>> {
     Json(shared.scenarios.told.to_vec())
+}
+
+async fn limiters(State(shared): Playground) -> Json<Offer> {
+    Json(offer::checked((shared.offer)()))
 }
 
 async fn create(

@@ -25,8 +25,9 @@ const DRAWN: &[(&str, &str)] = &[
 async fn each_algorithm_is_chosen_drawn_and_told() {
     let visit = Visit::to("#speed=1&a=concurrency").await;
     let browser = &visit.browser;
-    let options =
-        browser.value("[...document.querySelector('.algorithm').options].map(o => o.value)").await;
+    let options = browser
+        .value("[...document.querySelectorAll('.algorithm > option')].map(o => o.value)")
+        .await;
     let mut known: Vec<_> = DRAWN.iter().map(|(id, _)| *id).collect();
     let mut offered: Vec<_> =
         options.as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
@@ -77,5 +78,32 @@ async fn each_parameter_is_changed_while_requests_come() {
     }
     let before = browser.value(&super::totals(0)).await;
     browser.until(&format!("JSON.stringify({}) != '{before}'", super::totals(0))).await;
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn limiters_of_the_policy_are_copied_with_their_numbers() {
+    let visit = Visit::to("#speed=1&a=concurrency").await;
+    let browser = &visit.browser;
+    let offered = browser
+        .value("[...document.querySelectorAll('.algorithm optgroup option')].map(o => [o.parentNode.label, o.text, o.disabled])")
+        .await;
+    let expected = serde_json::json!([
+        ["Copies of limits.toml", "pages", false],
+        ["Copies of limits.toml", "daily: it follows the calendar", true],
+    ]);
+    assert_eq!(offered, expected);
+    browser.choose(".algorithm", "policy:0").await;
+    browser
+        .until("location.hash.includes('a=fixed_window&a.limit=7&a.window=3600&a.per_key=1')")
+        .await;
+    browser.click("#send-burst").await;
+    assert_eq!(visit.decided(0, 10).await, [7, 3, 0]);
+    // The name stays as long as the numbers do.
+    let chosen = "document.querySelector('.algorithm').value";
+    assert_eq!(browser.value(chosen).await, "policy:0");
+    browser.fill("#side-0-limit", "8").await;
+    browser.until("location.hash.includes('a.limit=8')").await;
+    assert_eq!(browser.value(chosen).await, "fixed_window");
     visit.end().await;
 }

@@ -64,6 +64,19 @@ async fn the_page_fits_every_screen_in_both_schemes_and_everybody_can_use_it() {
             keep_picture(browser, &of).await;
         }
     }
+    // On a phone, the first screen has a drawing and the button, and what it folds can be unfolded.
+    let [phone, ..] = View::ALL;
+    browser.view(phone).await;
+    browser.settle().await;
+    let first = "(([drawing, bar]) => [drawing.bottom <= bar.top, bar.bottom <= innerHeight])(['side-0-drawing', 'send'].map(id => document.getElementById(id).getBoundingClientRect()))";
+    assert_eq!(browser.value(first).await, json!([true, true]));
+    for (button, folded) in [("#more", "#key"), (".side .more", "#side-0-limit")] {
+        let is_seen = format!("document.querySelector('{folded}').checkVisibility()");
+        assert_eq!(browser.value(&is_seen).await, json!(false), "{folded}");
+        browser.click(button).await;
+        assert_eq!(browser.value(&is_seen).await, json!(true), "{folded}");
+    }
+    assert_eq!(browser.violations().await, Vec::<String>::new());
     visit.end().await;
 }
 

@@ -2,10 +2,27 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use sluicegate_playground::wire::{Offer, OfferedLimiter, SideSetup};
 use sluicegate_playground::{Playground, PlaygroundOptions};
 use sluicegate_serve::{Bounds, Server};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// Returns the limiters of a policy: one that can be copied, and one that cannot.
+fn offer() -> Offer {
+    let parameters =
+        [("limit", 7), ("window", 3600)].map(|(id, value)| (id.to_owned(), value.into()));
+    let side = SideSetup {
+        algorithm: "fixed_window".to_owned(),
+        parameters: parameters.into(),
+        per_key: true,
+        wait: None,
+    };
+    let reason = "it follows the calendar".to_owned();
+    let of = |name: &str, side, reason| OfferedLimiter { name: name.to_owned(), side, reason };
+    let limiters = vec![of("pages", Some(side), None), of("daily", None, Some(reason))];
+    Offer { source: "limits.toml".to_owned(), limiters }
+}
 
 /// A server that runs until it is stopped.
 pub(super) struct Served {
@@ -21,7 +38,7 @@ impl Served {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let server = Server::bind(address, Bounds::default()).await.unwrap();
         let address = server.address().unwrap();
-        let playground = Playground::new(PlaygroundOptions::default()).unwrap();
+        let playground = Playground::with_offer(PlaygroundOptions::default(), offer).unwrap();
         let routes = playground.routes();
         let (end, ended) = oneshot::channel::<()>();
         let task = tokio::spawn(server.run(routes, async { drop(ended.await) }));

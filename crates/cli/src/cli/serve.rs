@@ -1,5 +1,6 @@
 //! `sluicegate serve`.
 
+mod offer;
 mod redis;
 
 use std::fs;
@@ -122,8 +123,7 @@ impl ServeArgs {
         if self.envoy_response_fields {
             envoy = envoy.map(EnvoyLimits::with_response_fields);
         }
-        let playground =
-            (!self.no_playground).then(|| Playground::new(PlaygroundOptions::default()));
+        let playground = (!self.no_playground).then(|| playground(policy.as_ref()));
         let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
         if policy.is_none() && envoy.is_none() && playground.is_none() {
             let nothing = "nothing to serve: give --policy FILE or --envoy PATH, or leave --no-playground out";
@@ -189,6 +189,14 @@ fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, 
         what: path.display().to_string(),
         error: std::io::Error::other(error),
     })
+}
+
+/// Returns a playground that offers the limiters of the policy, as they are when a page asks.
+fn playground(policy: Option<&ServedPolicy>) -> Result<Playground, sluicegate::ConfigError> {
+    let options = PlaygroundOptions::default();
+    let Some(policy) = policy else { return Playground::new(options) };
+    let (name, limiters) = (policy.name.clone(), policy.service.limiters().clone());
+    Playground::with_offer(options, move || offer::offer(&name, &limiters))
 }
 
 /// The parts of a service. At least one of them is there.

@@ -66,11 +66,11 @@ impl AnyLimiter {
             Terms::SlidingLog { limit } => {
                 // With room for any limit, so that it can be changed in place.
                 let log = WeightedLog::with_clock(limit, Arc::clone(&clock))?;
-                let log = log.with_max_limit(bounds::LIMIT as u64)?;
+                let log = log.with_max_limit(bounds::REMEMBERED as u64)?;
                 AnyLimiter::SlidingLog(Box::new(Queued::with_clock(log, clock)))
             }
-            Terms::SeveralWindows { limits } => {
-                AnyLimiter::SeveralWindows(MultiWindow::with_clock(limits, Terms::SLOTS, clock)?)
+            Terms::SeveralWindows { limits, slots } => {
+                AnyLimiter::SeveralWindows(MultiWindow::with_clock(limits, slots, clock)?)
             }
             Terms::Concurrency { limit } => {
                 AnyLimiter::Concurrency(Arc::new(ConcurrencyLimit::new(limit)))
@@ -165,14 +165,15 @@ impl AnyLimiter {
             }
             (
                 AnyLimiter::SeveralWindows(limiter),
-                Terms::SeveralWindows { limits: old },
-                Terms::SeveralWindows { limits },
+                Terms::SeveralWindows { limits: old, slots: old_slots },
+                Terms::SeveralWindows { limits, slots },
             ) => {
                 let mut changed = old.iter().zip(limits).enumerate();
-                changed.all(|(which, (old, new))| {
-                    is_kept(old.period(), new.period())
-                        && limiter.reconfigure(which, new.permits()).is_ok()
-                })
+                old_slots == slots
+                    && changed.all(|(which, (old, new))| {
+                        is_kept(old.period(), new.period())
+                            && limiter.reconfigure(which, new.permits()).is_ok()
+                    })
             }
             (AnyLimiter::Concurrency(limiter), _, Terms::Concurrency { limit }) => {
                 limiter.set_limit(*limit);

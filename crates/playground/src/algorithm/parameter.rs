@@ -51,7 +51,7 @@ impl Parameter {
             unit: "seconds",
             kind,
             minimum: 0.01,
-            maximum: 3_600.0,
+            maximum: bounds::LONGEST_PERIOD,
             default,
             help,
         }
@@ -141,7 +141,8 @@ pub(super) const STEP: Parameter =
 pub(super) const PERIOD: Parameter =
     Parameter::seconds("period", "every", 1.0, "The length of a period.");
 pub(super) const SIZE: Parameter =
-    Parameter::permits("size", "Queue", 4.0, "The most permits in the queue.");
+    Parameter::permits("size", "Queue", 4.0, "The most permits in the queue.")
+        .between(1.0, bounds::REMEMBERED);
 pub(super) const INTERVAL: Parameter =
     Parameter::seconds("interval", "Interval", 1.0, "The time between two permits, on average.");
 pub(super) const TOLERANCE: Parameter = Parameter::seconds(
@@ -150,9 +151,10 @@ pub(super) const TOLERANCE: Parameter = Parameter::seconds(
     4.0,
     "The longest time by which a permit may come early: 1 + tolerance / interval permits fit at one instant.",
 )
-.between(0.0, 3_600.0);
+.between(0.0, bounds::LONGEST_PERIOD);
 pub(super) const LIMIT: Parameter =
     Parameter::permits("limit", "Limit", 5.0, "The most permits in a window.");
+pub(super) const LOG_LIMIT: Parameter = LIMIT.between(1.0, bounds::REMEMBERED);
 pub(super) const WINDOW: Parameter =
     Parameter::seconds("window", "Window", 10.0, "The length of the window.");
 pub(super) const SLOTS: Parameter = Parameter {

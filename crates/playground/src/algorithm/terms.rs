@@ -43,6 +43,7 @@ pub(crate) enum Terms {
     },
     SeveralWindows {
         limits: [Rate; 2],
+        slots: u32,
     },
     Concurrency {
         limit: u64,
@@ -50,9 +51,6 @@ pub(crate) enum Terms {
 }
 
 impl Terms {
-    /// Slots of each of several windows.
-    pub(crate) const SLOTS: u32 = 10;
-
     /// Returns true if permits are held for a time.
     pub(crate) fn holds(&self) -> bool {
         matches!(self, Terms::Concurrency { .. })
@@ -102,6 +100,7 @@ impl Terms {
             Algorithm::SlidingLog => Terms::SlidingLog { limit: rate("limit", "window")? },
             Algorithm::SeveralWindows => Terms::SeveralWindows {
                 limits: [rate("short_limit", "short_window")?, rate("long_limit", "long_window")?],
+                slots: number("slots") as u32,
             },
             Algorithm::Concurrency => Terms::Concurrency { limit: permits("limit") },
         })

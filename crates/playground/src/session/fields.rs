@@ -60,7 +60,7 @@ fn policies(terms: &Terms) -> Vec<QuotaPolicy> {
         | Terms::SlidingLog { limit } => {
             vec![QuotaPolicy::new(limit.permits()).per(limit.period())]
         }
-        Terms::SeveralWindows { limits } => {
+        Terms::SeveralWindows { limits, .. } => {
             let named = ["short", "long"].into_iter().zip(limits).filter_map(|(name, limit)| {
                 QuotaPolicy::new(limit.permits()).per(limit.period()).named(name).ok()
             });

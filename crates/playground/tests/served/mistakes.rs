@@ -34,17 +34,17 @@ async fn a_wrong_side_is_told_with_its_parameter_the_value_and_the_allowed_range
         (
             json!({ "algorithm": "fixed_window", "parameters": { "limit": 0 } }),
             "limit",
-            "limit is 0: must be a whole number from 1 to 1000",
+            "limit is 0: must be a whole number from 1 to 1000000",
         ),
         (
             json!({ "algorithm": "fixed_window", "parameters": { "limit": 2.5 } }),
             "limit",
-            "limit is 2.5: must be a whole number from 1 to 1000",
+            "limit is 2.5: must be a whole number from 1 to 1000000",
         ),
         (
             json!({ "algorithm": "fixed_window", "parameters": { "window": "long" } }),
             "window",
-            "window is \"long\": must be a number of seconds from 0.01 to 3600",
+            "window is \"long\": must be a number of seconds from 0.01 to 2678400",
         ),
         (
             json!({ "algorithm": "fixed_window", "parameters": { "burst": 1 } }),

@@ -1,0 +1,93 @@
+//! Limiters of the policy, as set-ups of the playground.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluicegate::{Quota, Rate, Refill};
+use sluicegate_playground::wire::{Offer, OfferedLimiter, SideSetup};
+use sluicegate_policy::{Kind, LimiterPolicy};
+use sluicegate_serve::Limiters;
+
+/// Returns the limiters that are in force.
+pub(super) fn offer(source: &str, limiters: &Limiters) -> Offer {
+    let limiters = limiters.load();
+    let offered = limiters.all().iter().map(|limiter| {
+        let (side, reason) = match side(limiter.policy(), limiter.has_keys()) {
+            Ok(side) => (Some(side), None),
+            Err(reason) => (None, Some(reason.to_owned())),
+        };
+        OfferedLimiter { name: limiter.name().to_owned(), side, reason }
+    });
+    Offer { source: source.to_owned(), limiters: offered.collect() }
+}
+
+/// Returns the set-up of a limiter, or the reason for which the playground has none like it.
+fn side(policy: &LimiterPolicy, per_key: bool) -> Result<SideSetup, &'static str> {
+    let (algorithm, parameters) = algorithm(&policy.kind)?;
+    let Value::Object(parameters) = parameters else { return Err("it has no numbers") };
+    Ok(SideSetup {
+        algorithm: algorithm.to_owned(),
+        parameters: parameters.into_iter().collect(),
+        per_key,
+        wait: policy.wait.map(|wait| wait.as_secs_f64()),
+    })
+}
+
+fn algorithm(kind: &Kind) -> Result<(&'static str, Value), &'static str> {
+    Ok(match kind {
+        Kind::TokenBucket { quota, initial } => {
+            if *initial != quota.burst() {
+                return Err("it does not start full");
+            }
+            let smooth = quota.refill() == Refill::Smooth;
+            (if smooth { "token_bucket" } else { "interval_bucket" }, bucket(*quota))
+        }
+        Kind::Gcra { interval, tolerance } => {
+            ("gcra", json!({ "interval": seconds(*interval), "tolerance": seconds(*tolerance) }))
+        }
+        Kind::LeakyMeter(quota) => ("leaky_bucket", bucket(*quota)),
+        Kind::LeakyMinInterval(rate) => {
+            let period = seconds(rate.period());
+            ("leaky_bucket", json!({ "burst": 1, "permits": rate.permits(), "period": period }))
+        }
+        Kind::FixedWindow(limit) => ("fixed_window", window(*limit)),
+        Kind::SlidingWindow { limit, slots } => {
+            let mut parameters = window(*limit);
+            parameters["slots"] = json!(slots);
+            ("sliding_window", parameters)
+        }
+        Kind::SlidingCounter(limit) => ("sliding_counter", window(*limit)),
+        Kind::SlidingLog(limit) => ("sliding_log", window(*limit)),
+        Kind::MultiWindow { limits, slots } => {
+            let mut limits = limits.clone();
+            limits.sort_by_key(|limit| limit.period());
+            let [short, long] = limits[..] else { return Err("it does not have two windows") };
+            let parameters = json!({
+                "short_limit": short.permits(), "short_window": seconds(short.period()),
+                "long_limit": long.permits(), "long_window": seconds(long.period()),
+                "slots": slots,
+            });
+            ("several_windows", parameters)
+        }
+        Kind::WindowFromFirst(_) => return Err("its windows begin with a request"),
+        Kind::WeightedLog { .. } => return Err("its log is bounded"),
+        Kind::CalendarWindow { .. } | Kind::Budget { .. } => {
+            return Err("it follows the calendar");
+        }
+        Kind::All(_) => return Err("it has several limiters"),
+    })
+}
+
+fn bucket(quota: Quota) -> Value {
+    let rate = quota.rate();
+    let period = seconds(rate.period());
+    json!({ "burst": quota.burst(), "permits": rate.permits(), "period": period })
+}
+
+fn window(limit: Rate) -> Value {
+    json!({ "limit": limit.permits(), "window": seconds(limit.period()) })
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
+}
