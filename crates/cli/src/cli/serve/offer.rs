@@ -91,3 +91,31 @@ fn window(limit: Rate) -> Value {
 fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
+
+#[cfg(test)]
+mod tests {
+    use sluicegate_policy::{Policies, Registry};
+
+    use super::*;
+    use crate::policy::BUNDLED;
+
+    #[test]
+    fn each_limiter_of_the_bundled_policy_is_offered_or_told_why_not() {
+        let policies = Policies::from_toml("policy.toml", BUNDLED).unwrap();
+        let limiters = Limiters::new(Registry::new(policies).unwrap());
+        let Offer { source, limiters } = offer("policy.toml", &limiters);
+        assert_eq!(source, "policy.toml");
+        let of = |name: &str| limiters.iter().find(|limiter| limiter.name == name).unwrap();
+        let api = of("api").side.as_ref().unwrap();
+        assert_eq!((api.algorithm.as_str(), api.per_key), ("gcra", true));
+        assert_eq!(api.parameters["interval"], json!(0.1));
+        let server = of("server").side.as_ref().unwrap();
+        assert_eq!((server.algorithm.as_str(), server.per_key), ("leaky_bucket", false));
+        assert_eq!(server.parameters["burst"], json!(200));
+        assert_eq!(of("login").side.as_ref().unwrap().algorithm, "interval_bucket");
+        assert_eq!(of("pages-slots").side.as_ref().unwrap().parameters["slots"], json!(30));
+        assert_eq!(of("daily").reason.as_deref(), Some("it follows the calendar"));
+        assert_eq!(of("burst-and-day").reason.as_deref(), Some("it does not have two windows"));
+        assert!(limiters.iter().all(|limiter| limiter.side.is_some() != limiter.reason.is_some()));
+    }
+}
