@@ -242,10 +242,10 @@ fn other_fields_of_the_key_begin_without_offenders() {
 #[test]
 fn a_penalty_that_begins_while_the_size_of_the_store_changes_is_in_force() {
     const EACH: u64 = 1_500;
-    let sized = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
-    let sizes = [sized(10_000), sized(10_001)];
+    let of_size = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
+    let both = [of_size(10_000), of_size(10_001)];
     let clock = Arc::new(ManualClock::at(MONDAY_NANOS));
-    let registry = Registry::with_clock(sizes[0].clone(), clock).unwrap();
+    let registry = Registry::with_clock(both[0].clone(), clock).unwrap();
     let key = |thread: u64, number: u64| format!("{thread} {number}");
     thread::scope(|scope| {
         let offends = |thread: u64| {
@@ -262,7 +262,7 @@ fn a_penalty_that_begins_while_the_size_of_the_store_changes_is_in_force() {
         let mut turn = 0;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             turn += 1;
-            registry.reload(sizes[turn % 2].clone()).unwrap();
+            registry.reload(both[turn % 2].clone()).unwrap();
         }
     });
     let handle = registry.keyed("a").unwrap();
@@ -276,10 +276,10 @@ fn a_penalty_that_begins_while_the_size_of_the_store_changes_is_in_force() {
 /// One who is pardoned while the store changes is not penalized again by what was carried over.
 #[test]
 fn a_pardon_holds_while_the_size_of_the_store_changes() {
-    let sized = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
-    let sizes = [sized(10_000), sized(10_001)];
+    let of_size = |keys: u64| policies(&log_ins(&penalty(&format!(", max_keys = {keys}"))));
+    let both = [of_size(10_000), of_size(10_001)];
     let clock = Arc::new(ManualClock::at(MONDAY_NANOS));
-    let registry = Registry::with_clock(sizes[0].clone(), clock).unwrap();
+    let registry = Registry::with_clock(both[0].clone(), clock).unwrap();
     thread::scope(|scope| {
         let handle = registry.keyed("a").unwrap();
         let pardons = scope.spawn(move || {
@@ -293,7 +293,7 @@ fn a_pardon_holds_while_the_size_of_the_store_changes() {
         let mut turn = 0;
         while !pardons.is_finished() {
             turn += 1;
-            registry.reload(sizes[turn % 2].clone()).unwrap();
+            registry.reload(both[turn % 2].clone()).unwrap();
         }
     });
     assert_eq!(registry.keyed("a").unwrap().penalized(), []);
