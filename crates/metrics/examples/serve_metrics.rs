@@ -3,7 +3,8 @@
 //! publishes their counts when Prometheus asks for `/metrics`, and nothing before.
 //!
 //! `cargo run -p sluicegate-metrics --example serve_metrics` serves it on a free port, and makes traffic for itself
-//! (`--port 9464`: on that one, until it is stopped).
+//! (`--port 9464`: on that one, until it is stopped; `--redis redis://127.0.0.1/`: with the limit that machines share on
+//! that server).
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -24,7 +25,7 @@ use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_metrics::{Publisher, RefusalLog, WAIT_BUCKETS};
 use sluicegate_policy::{LimiterHandle, Policies, Registry};
 use sluicegate_redis::{
-    Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
+    Fallback, Guarded, KeySpace, Pool, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
 };
 use tokio::net::TcpListener;
 
@@ -42,18 +43,37 @@ struct Server {
     upstream: Arc<Counted<TokenBucket>>,
     tokens: Arc<Counted<SettleableBucket>>,
     slow: TimeLimiter,
-    shared: RedisLimiter<Guarded<NoServer>>,
+    shared: RedisLimiter<Guarded<Client>>,
     layer: RateLimitLayer,
     metrics: Metrics,
 }
 
-/// The place of a client of Redis, for a server that nobody has started: requests to it fail.
+/// A client of Redis, or nothing in its place: then requests fail.
 #[derive(Clone)]
-struct NoServer;
+enum Client {
+    Pool(Pool),
+    NoServer,
+}
 
-impl RunScriptBlocking for NoServer {
-    fn run_blocking(&self, _: Run<'_>) -> Result<Vec<i64>, StoreError> {
-        Err(StoreError::Unreachable("nobody has started it".into()))
+impl Client {
+    fn of(url: Option<&str>) -> Result<Client, Box<dyn Error>> {
+        let Some(url) = url else { return Ok(Client::NoServer) };
+        let server = redis::Client::open(url)?;
+        Ok(Client::Pool(Pool::new(
+            r2d2::Pool::builder()
+                .max_size(1)
+                .connection_timeout(Duration::from_millis(100))
+                .build(server)?,
+        )))
+    }
+}
+
+impl RunScriptBlocking for Client {
+    fn run_blocking(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        match self {
+            Client::Pool(pool) => pool.run_blocking(run),
+            Client::NoServer => Err(StoreError::Unreachable("nobody has started it".into())),
+        }
     }
 }
 
@@ -74,7 +94,7 @@ impl Metrics {
 }
 
 impl Server {
-    fn new() -> Result<Server, Box<dyn Error>> {
+    fn new(redis: Option<&str>) -> Result<Server, Box<dyn Error>> {
         let registry = Registry::new(Policies::from_toml("limits.toml", POLICIES)?)?.counted();
         let log = RefusalLog::new("api", quota!(1 / second, burst 3));
         let layer = RateLimitLayer::all_of([
@@ -89,7 +109,7 @@ impl Server {
         let tokens = Arc::new(Counted::new(SettleableBucket::new(quota!(10_000 / second))));
         let slow = TimeLimiter::new("search", TimeLimit::new(Duration::from_millis(5))?);
         let limit = RedisLimit::token_bucket(quota!(100 / second))?;
-        let guard = Guarded::new(NoServer);
+        let guard = Guarded::new(Client::of(redis)?);
         let shared = RedisLimiter::new(limit, KeySpace::new("site")?, guard.clone())
             .with_fallback(Fallback::Open);
         let publisher = Publisher::new()
@@ -158,8 +178,9 @@ fn ask(address: SocketAddr, path: &str, requests: usize) -> Result<String, Box<d
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().init();
-    let port = std::env::args().skip_while(|argument| argument != "--port").nth(1);
-    let server = Arc::new(Server::new()?);
+    let argument = |name: &str| std::env::args().skip_while(|argument| argument != name).nth(1);
+    let port = argument("--port");
+    let server = Arc::new(Server::new(argument("--redis").as_deref())?);
     let address = format!("127.0.0.1:{}", port.as_deref().unwrap_or("0"));
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
@@ -189,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_scrape_tells_what_clients_were_told() {
-        let server = Arc::new(Server::new().unwrap());
+        let server = Arc::new(Server::new(None).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let app = server.app().into_make_service_with_connect_info::<SocketAddr>();
