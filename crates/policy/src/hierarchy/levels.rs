@@ -8,18 +8,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use sluicegate::{Clock, Denied, Each, Grant, KeyEstimate, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
 use super::patterns::Patterns;
 use super::request::Refused;
 use super::settleable::BoxedSettle;
+use crate::Kind;
 
 /// All levels. Admissions that outlive their requests share them.
 pub(super) struct Levels {
-    levels: Box<[Level]>,
+    all: Box<[Level]>,
     /// The limiters of each level, in the same order.
     stores: Box<[Arc<Store>]>,
+    /// The makers of these limiters.
+    makers: Box<[Arc<Maker>]>,
 }
 
 /// The store of one level's limiters.
@@ -30,6 +34,25 @@ pub(super) type SharedClock = Arc<dyn Clock + Send + Sync>;
 
 /// Makes the limiter of a key.
 type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
+
+/// The numbers that the limiters of a level are made with.
+struct Maker {
+    patterns: Patterns,
+    clock: SharedClock,
+    /// The limiter that the next one goes on with, while a level takes the place of another.
+    before: ArcSwapOption<(Kind, Arc<BoxedSettle>)>,
+}
+
+impl Maker {
+    /// Makes the limiter of a key.
+    fn limiter(&self, key: &str) -> Arc<BoxedSettle> {
+        let before = self.before.load();
+        let before = before.as_deref().map(|(kind, limiter)| (kind, &***limiter));
+        // Each kind was built before, and neither the key nor the time decides whether it can be.
+        let limiter = self.patterns.kind_of(key).settleable(Arc::clone(&self.clock), before);
+        Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
+    }
+}
 
 /// The parts of a request that a level looks at.
 #[derive(Debug)]
@@ -72,15 +95,18 @@ impl Levels {
         level::check_names(policies)?;
         let mut levels = Vec::with_capacity(policies.len());
         let mut stores = Vec::with_capacity(policies.len());
+        let mut makers = Vec::with_capacity(policies.len());
         for policy in policies {
             levels.push(Level {
                 name: policy.name.as_str().into(),
                 key: policy.indexes(&policy.key, fields)?,
                 counts: policy.indexes(&policy.counts, amounts)?,
             });
-            stores.push(Arc::new(store(policy, clock)?));
+            let (store, maker) = store(policy, clock)?;
+            stores.push(Arc::new(store));
+            makers.push(maker);
         }
-        Ok(Levels { levels: levels.into(), stores: stores.into() })
+        Ok(Levels { all: levels.into(), stores: stores.into(), makers: makers.into() })
     }
 
     /// Lets a level go on with the keys of a level of other terms: with the store itself if the policies are the same, or
@@ -88,21 +114,26 @@ impl Levels {
     pub(super) fn take_over(&mut self, which: usize, old: &Levels, of: usize, is_same: bool) {
         if is_same {
             self.stores[which] = Arc::clone(&old.stores[of]);
+            self.makers[which] = Arc::clone(&old.makers[of]);
             return;
         }
-        for (key, state) in old.stores[of].iter() {
-            let used = state.limit().saturating_sub(state.remaining());
-            // Fewer, if there are not so many, or no space for the key.
-            let _ = self.stores[which].try_acquire_up_to(key.as_str(), used);
+        let before = &self.makers[which].before;
+        for (key, _) in old.stores[of].iter() {
+            let own = old.stores[of].with_limiter(key.as_str(), Arc::clone);
+            let Ok(own) = own else { continue };
+            before.store(Some(Arc::new((old.makers[of].patterns.kind_of(&key).clone(), own))));
+            // Makes the limiter of the key, if there is space for it.
+            let _ = self.stores[which].with_limiter(key.as_str(), |_| ());
         }
+        before.store(None);
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.levels.iter().map(|level| &*level.name)
+        self.all.iter().map(|level| &*level.name)
     }
 
     pub(super) fn name(&self, which: usize) -> &Arc<str> {
-        &self.levels[which].name
+        &self.all[which].name
     }
 
     pub(super) fn stores(&self) -> &[Arc<Store>] {
@@ -111,12 +142,12 @@ impl Levels {
 
     /// Returns the key of a request at each level.
     pub(super) fn keys(&self, fields: &[&str]) -> Box<[String]> {
-        self.levels.iter().map(|level| level.key_of(fields)).collect()
+        self.all.iter().map(|level| level.key_of(fields)).collect()
     }
 
     /// Returns the permits that a request takes from a level.
     pub(super) fn permits(&self, which: usize, amounts: &[u64]) -> u64 {
-        match self.levels[which].counts.as_slice() {
+        match self.all[which].counts.as_slice() {
             [] => 1,
             counts => counts.iter().fold(0, |sum: u64, which| sum.saturating_add(amounts[*which])),
         }
@@ -194,7 +225,7 @@ impl Levels {
 /// Shows what the levels look at.
 impl fmt::Debug for Levels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.levels).finish()
+        f.debug_list().entries(&self.all).finish()
     }
 }
 
@@ -205,22 +236,23 @@ fn is_longer(denied: &Denied, other: &Denied) -> bool {
 }
 
 /// Creates the store of a level.
-fn store(policy: &LevelPolicy, clock: &SharedClock) -> Result<Store, HierarchyError> {
+fn store(policy: &LevelPolicy, clock: &SharedClock) -> Result<(Store, Arc<Maker>), HierarchyError> {
     let unbuildable = |error| HierarchyError::Unbuildable { level: policy.name.clone(), error };
     for kind in policy.kinds() {
         policy.check_kind(kind)?;
-        kind.settleable(Arc::clone(clock)).map_err(unbuildable)?;
+        kind.settleable(Arc::clone(clock), None).map_err(unbuildable)?;
     }
-    let patterns = Patterns::new(policy)?;
-    let each_clock = Arc::clone(clock);
-    let make: Make = Box::new(move |key| {
-        // Each kind was built above, and neither the key nor the time decides whether it can be.
-        let limiter = patterns.kind_of(key).settleable(Arc::clone(&each_clock));
-        Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
+    let maker = Arc::new(Maker {
+        patterns: Patterns::new(policy)?,
+        clock: Arc::clone(clock),
+        before: ArcSwapOption::empty(),
     });
+    let own = Arc::clone(&maker);
+    let make: Make = Box::new(move |key| own.limiter(key));
     let mut store = Keyed::builder(Each::with_clock(make, Arc::clone(clock)));
     if let Some(max_keys) = policy.max_keys {
         store = store.max_keys(max_keys);
     }
-    store.build().map_err(|error| unbuildable(error.into()))
+    let store = store.build().map_err(|error| unbuildable(error.into()))?;
+    Ok((store, maker))
 }

@@ -1,15 +1,103 @@
 //! Limiters that can be settled, by kind.
 
+use std::mem::discriminant;
+use std::time::Duration;
+
 use sluicegate::{
-    All, Budget, CalendarWindow, Clock, FixedWindow, MultiWindow, Settle, SettleableBucket,
-    SlidingCounter, SlidingWindow, Weekday, WindowFromFirst,
+    All, Budget, CalendarWindow, Clock, Compact, FixedWindow, History, Limiter, MultiWindow,
+    Settle, SettleableBucket, SlidingCounter, SlidingWindow, Weekday, WindowFromFirst,
 };
 
 use crate::Kind;
 use crate::kind::Unbuildable;
 
 /// A limiter of any kind that can be settled.
-pub type BoxedSettle = Box<dyn Settle + Send + Sync>;
+pub type BoxedSettle = Box<dyn SettleAndCarry>;
+
+/// A limiter that can be settled, and tells what another one has to go on with.
+pub trait SettleAndCarry: Settle + Send + Sync {
+    /// Returns the permits that it counts, and when they were granted: for a bucket those that are missing, as if they
+    /// had been granted now; for an `All` those of the part that counts most.
+    #[doc(hidden)]
+    fn counted(&self) -> History;
+
+    /// Returns the parts of an `All`; other limiters have none.
+    #[doc(hidden)]
+    fn parts(&self) -> &[BoxedSettle] {
+        &[]
+    }
+}
+
+macro_rules! windows {
+    ($($Window:ty),*) => {$(
+        impl<C: Clock> SettleAndCarry for $Window
+        where
+            $Window: Settle + Send + Sync,
+        {
+            fn counted(&self) -> History {
+                self.snapshot()
+            }
+        }
+    )*};
+}
+
+windows!(
+    FixedWindow<C>,
+    WindowFromFirst<C>,
+    SlidingWindow<C, Compact>,
+    SlidingCounter<C>,
+    MultiWindow<C>,
+    CalendarWindow<C>,
+    Budget<C>
+);
+
+impl<C: Clock> SettleAndCarry for SettleableBucket<C>
+where
+    SettleableBucket<C>: Settle + Send + Sync,
+{
+    fn counted(&self) -> History {
+        let used = |limit: u64, remaining| limit.saturating_sub(remaining);
+        let used = Limiter::peek(self, 0).map_or(0, |state| used(state.limit(), state.remaining()));
+        History::new([(Duration::ZERO, used)])
+    }
+}
+
+impl SettleAndCarry for All<BoxedSettle> {
+    fn counted(&self) -> History {
+        let parts = self.limiters().iter().map(|part| part.counted());
+        parts.max_by_key(History::permits).unwrap_or_default()
+    }
+
+    fn parts(&self) -> &[BoxedSettle] {
+        self.limiters()
+    }
+}
+
+/// A limiter that another is to go on with, and the kind that it is of.
+pub(super) type Before<'a> = (&'a Kind, &'a dyn SettleAndCarry);
+
+/// Returns the part of an old `All` that each part of a new one goes on with: an equal one, or else one of the same
+/// algorithm, or else the whole.
+fn before_parts<'a>(parts: &[Kind], before: Before<'a>) -> Vec<Before<'a>> {
+    let mut old: Vec<Option<Before<'a>>> = match before.0 {
+        Kind::All(kinds) => {
+            let limiters = before.1.parts().iter().map(|part| &**part);
+            kinds.iter().zip(limiters).map(Some).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut take = |is_alike: &dyn Fn(&Kind) -> bool| {
+        let mut old = old.iter_mut();
+        old.find(|part| part.is_some_and(|(kind, _)| is_alike(kind))).and_then(Option::take)
+    };
+    // Equal parts first, so that none of these is taken for a part that has changed.
+    let equal: Vec<_> = parts.iter().map(|part| take(&|kind| kind == part)).collect();
+    let parts = parts.iter().zip(equal).map(|(part, equal)| {
+        let alike = equal.or_else(|| take(&|kind| discriminant(kind) == discriminant(part)));
+        alike.unwrap_or(before)
+    });
+    parts.collect()
+}
 
 impl Kind {
     /// Returns true if what was not used can be given back to such a limiter: to a token bucket, to
@@ -34,34 +122,58 @@ impl Kind {
         }
     }
 
-    /// Creates a limiter that can be settled, or returns `None` if there is none of this kind.
-    pub(super) fn settleable<C>(&self, clock: C) -> Result<Option<BoxedSettle>, Unbuildable>
+    /// Creates a limiter that can be settled, which is full or goes on with what the one `before` counts; or returns
+    /// `None` if there is none of this kind.
+    pub(super) fn settleable<C>(
+        &self,
+        clock: C,
+        before: Option<Before<'_>>,
+    ) -> Result<Option<BoxedSettle>, Unbuildable>
     where
         C: Clock + Clone + Send + Sync + 'static,
     {
+        /// Boxes a window, and restores the history.
+        macro_rules! window {
+            ($window:expr) => {{
+                let mut window = $window;
+                if let Some((_, before)) = before {
+                    window.restore(&before.counted(), Duration::ZERO);
+                }
+                Box::new(window)
+            }};
+        }
         Ok(Some(match self {
             Kind::TokenBucket { quota, initial } => {
-                Box::new(SettleableBucket::with_clock(*quota, clock).starting_with(*initial)?)
+                let bucket = SettleableBucket::with_clock(*quota, clock).starting_with(*initial)?;
+                if let Some((_, before)) = before {
+                    // Fewer, if the old limiter had a larger limit: then this one is empty, which is right.
+                    let _ = bucket.try_acquire_up_to(before.counted().permits());
+                }
+                Box::new(bucket)
             }
-            Kind::FixedWindow(limit) => Box::new(FixedWindow::with_clock(*limit, clock)?),
-            Kind::WindowFromFirst(limit) => Box::new(WindowFromFirst::with_clock(*limit, clock)?),
+            Kind::FixedWindow(limit) => window!(FixedWindow::with_clock(*limit, clock)?),
+            Kind::WindowFromFirst(limit) => window!(WindowFromFirst::with_clock(*limit, clock)?),
             Kind::SlidingWindow { limit, slots } => {
-                Box::new(SlidingWindow::compact(*limit, *slots, clock)?)
+                window!(SlidingWindow::compact(*limit, *slots, clock)?)
             }
-            Kind::SlidingCounter(limit) => Box::new(SlidingCounter::with_clock(*limit, clock)?),
+            Kind::SlidingCounter(limit) => window!(SlidingCounter::with_clock(*limit, clock)?),
             Kind::MultiWindow { limits, slots } => {
-                Box::new(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
+                window!(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
             }
             Kind::CalendarWindow { limit, calendar } => {
-                Box::new(CalendarWindow::with_clock(*limit, calendar.clone(), clock)?)
+                window!(CalendarWindow::with_clock(*limit, calendar.clone(), clock)?)
             }
             Kind::Budget { amounts, zone } => {
                 let budget = Budget::with_clock(amounts[0], zone, clock)?;
                 let mut days = Weekday::ALL.into_iter().zip(amounts);
-                Box::new(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
+                window!(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
             }
             Kind::All(parts) => {
-                let parts = parts.iter().map(|part| part.settleable(clock.clone()).transpose());
+                let before = before.map(|before| before_parts(parts, before));
+                let parts = parts.iter().enumerate().map(|(which, part)| {
+                    let before = before.as_ref().map(|before| before[which]);
+                    part.settleable(clock.clone(), before).transpose()
+                });
                 let Some(parts) = parts.collect::<Option<Result<Vec<_>, _>>>() else {
                     return Ok(None);
                 };

@@ -1,6 +1,7 @@
 //! The levels of a registry's file, by the names in it, and their changes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sluicegate_policy::{Event, HierarchyHandle, LevelAnswers, LevelRequestError};
 
@@ -138,4 +139,48 @@ fn no_more_is_granted_than_the_levels_have_while_they_change() {
         asks.into_iter().map(|asks| asks.join().unwrap()).sum()
     });
     assert!((999..=1_000).contains(&granted), "{granted}");
+}
+
+/// Levels of several limits: 10 a second, which is changed, and 100 a day.
+#[test]
+fn no_limit_of_a_level_forgets_what_was_used_when_another_number_changes() {
+    let kinds: [fn(u64) -> String; 3] = [
+        |second| {
+            format!(
+                "policy = \"multi_window\"\nslots = 20\nlimits = [{{ limit = {second}, interval = \"1 s\" }}, \
+                 {{ limit = 100, interval = \"1 day\" }}]"
+            )
+        },
+        |second| {
+            format!(
+                "policy = \"all\"\nof = [{{ policy = \"fixed_window\", limit = {second}, interval = \"1 s\" }}, \
+                 {{ policy = \"fixed_window\", limit = 100, interval = \"1 day\" }}]"
+            )
+        },
+        |second| {
+            format!(
+                "policy = \"all\"\nof = [{{ policy = \"fixed_window\", limit = 100, interval = \"1 day\" }}, \
+                 {{ policy = \"token_bucket\", limit = {second}, rate = {{ amount = 10, interval = \"1 s\" }} }}]"
+            )
+        },
+    ];
+    for kind in kinds {
+        let level =
+            |second| format!("[[hierarchy]]\nname = \"user\"\nkey = \"user\"\n{}\n", kind(second));
+        let (clock, registry) = registry(&level(10));
+        let handle = registry.hierarchy().clone();
+        let ada = BTreeMap::from([("user".to_owned(), "ada".to_owned())]);
+        let grants = |seconds| {
+            let mut granted = 0;
+            for _ in 0..seconds {
+                let ask = || handle.try_acquire(&ada, &BTreeMap::new()).unwrap();
+                granted += (0..30).filter(|_| ask().denied_by.is_none()).count();
+                clock.advance(Duration::from_secs(2));
+            }
+            granted
+        };
+        assert_eq!(grants(9), 90, "{}", kind(10));
+        registry.reload(policies(&level(11))).unwrap();
+        assert_eq!(grants(9), 10, "{}", kind(11));
+    }
 }
