@@ -80,6 +80,21 @@ async fn the_page_fits_every_screen_in_both_schemes_and_everybody_can_use_it() {
     visit.end().await;
 }
 
+/// A window of a few pixels has no room, and nor has one with very large letters.
+#[tokio::test]
+async fn drawings_without_room_for_an_axis_do_not_stop_the_page() {
+    let visit = Visit::to("#speed=1&a=fixed_window&a.limit=5&a.window=1").await;
+    let browser = &visit.browser;
+    // The axis does not begin at 0 any more.
+    browser.until("parseFloat(document.getElementById('clock').value.split(':')[1]) > 2").await;
+    let narrow = "document.querySelectorAll('svg').forEach(svg => svg.style.width = '20px'), 1";
+    browser.value(narrow).await;
+    browser.until("document.querySelector('svg.drawing').viewBox.baseVal.width == 20").await;
+    browser.click("#send-burst").await;
+    assert_eq!(visit.decided(0, 10).await, [5, 5, 0]);
+    visit.end().await;
+}
+
 #[tokio::test]
 async fn the_colours_are_switched_and_the_choice_lasts() {
     let visit = Visit::to(BUCKET).await;
