@@ -8,7 +8,7 @@
 local limit, length, is_aligned, most_ahead = cmsgpack.unpack(terms)
 
 local present = is_aligned == 1 and now - math.fmod(now, length) or now
-local start, count = load()
+local start, count = load(2, 2)
 -- A window of which all was given back has not begun.
 if not start or start + length <= now or count == 0 then
   start, count = present, 0

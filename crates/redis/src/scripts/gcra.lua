@@ -9,7 +9,7 @@
 
 local capacity, interval, speed, fill, debt = cmsgpack.unpack(terms)
 
-local at, ahead = load()
+local at, ahead = load(2, 2)
 if verb == 'give_back' then
   -- Exact, because nothing has happened since.
   local given = at == argument(1) and ahead == argument(2) and math.min(permits, (divide(ahead, interval))) or 0

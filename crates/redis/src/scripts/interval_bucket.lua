@@ -9,7 +9,7 @@
 
 local capacity, gain, interval, debt = cmsgpack.unpack(terms)
 
-local at, tokens = load()
+local at, tokens = load(2, 2)
 
 local function store()
   save(at + (divide_up(capacity - tokens, gain) + 1) * interval, at, tokens)

@@ -113,10 +113,19 @@ local function decide(room, most)
   if needed() <= room then return math.min(permits, room) end
 end
 
--- Returns the numbers of the stored state; none if there is no state.
-local function load()
+-- Returns what was unpacked, or fails if it could not be, or is more or less than the state of this limiter has.
+local function checked(least, most, is_unpacked, ...)
+  local count = select('#', ...)
+  if is_unpacked and count >= least and count <= most then return ... end
+  -- Without the key itself, which may be the name of a person.
+  local place = string.match(key, '^[^{]*')
+  error(string.format('a key %s{...} holds no state of this limiter: delete it, or choose another prefix', place), 0)
+end
+
+-- Returns the numbers of the stored state, from `least` to `most`; none if there is no state.
+local function load(least, most)
   local stored = redis.call('GET', key)
-  if stored then return cmsgpack.unpack(stored) end
+  if stored then return checked(least, most, pcall(cmsgpack.unpack, stored)) end
 end
 
 -- Time at which a key may be forgotten, in milliseconds, if that is at `micros`. Rounded up.

@@ -25,7 +25,7 @@ local function earn(micros, part)
   return earned, part + rest
 end
 
-local state = { load() }
+local state = { load(3, 3 + 2 * MAX_LOTS) }
 local at, tokens, part = state[1], state[2], state[3]
 local lots, in_lots = {}, 0
 -- Tokens that are dying, if a part of the next one is earned: a whole one is dead as soon as a part of it is.

@@ -7,6 +7,7 @@ use redis::aio::ConnectionManagerConfig;
 use sluicegate::{Keyed, quota};
 
 use super::server::Server;
+use super::verbs::limits;
 use crate::{
     Async, BreakerState, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript,
     StoreError, TryAcquireError, Verb, share_of,
@@ -114,6 +115,26 @@ async fn a_key_of_another_program_is_an_error_that_says_so() {
     let error = fault(limiter.try_acquire("ada", 1).await);
     let StoreError::Server { message, .. } = &error else { panic!("{error:?}") };
     assert!(message.contains("WRONGTYPE") || error.to_string().contains("WRONGTYPE"), "{error}");
+}
+
+/// Such as one of another version, which kept its numbers as text.
+#[tokio::test]
+async fn a_state_of_another_program_is_an_error_that_says_so_and_is_left_alone() {
+    let server = Server::start();
+    let (mut connection, keys) = (server.connection(), KeySpace::new("app").unwrap());
+    for limit in limits() {
+        let name = keys.name(limit.kind(), "ada").unwrap();
+        let limiter = RedisLimiter::new(limit.clone(), keys.clone(), client(&server).await);
+        for state in [&b"1764156900000000 5 0"[..], b"", b"\xc1", b"\x01", b"\x91\x01", b"\xcf\x01"]
+        {
+            redis::cmd("SET").arg(&name).arg(state).exec(&mut connection).unwrap();
+            let error = fault(limiter.try_acquire("ada", 1).await).to_string();
+            let space = format!("a key {}{{...}} holds no state", name.split('{').next().unwrap());
+            assert!(error.contains("WRONGTYPE") || error.contains(&space), "{limit:?}: {error}");
+            let kept: Vec<u8> = redis::cmd("GET").arg(&name).query(&mut connection).unwrap();
+            assert_eq!(kept, state, "{limit:?}");
+        }
+    }
 }
 
 /// Takes single permits until one is denied, or until there are too many of them.
