@@ -145,10 +145,10 @@ const OF_SERVER: [&str; 9] = [
     "LOADING",
     "MASTERDOWN",
     "MISCONF",
+    "NOAUTH",
     "NOREPLICAS",
     "OOM",
     "READONLY",
-    "UNKILLABLE",
 ];
 
 impl StoreError {
@@ -278,5 +278,19 @@ impl TryAcquireError {
             TryAcquireError::Denied(denied) => Some(denied),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_be_reached_concerns_all_requests_and_a_strange_answer_one() {
+        let source = || Box::new(fmt::Error);
+        assert!(StoreError::Unreachable(source()).is_of_server());
+        assert!(StoreError::Disconnected(source()).is_of_server());
+        assert!(StoreError::TimedOut.is_of_server());
+        assert!(!StoreError::Reply { script: "gcra", reply: vec![] }.is_of_server());
     }
 }

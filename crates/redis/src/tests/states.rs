@@ -1,4 +1,6 @@
-//! States of a server in which it answers with errors: it loads its data, or runs a script for too long.
+//! States of a server in which it answers with errors, such as that it loads its data, or runs a script for too long.
+
+use std::time::Duration;
 
 use sluicegate::quota;
 
@@ -32,7 +34,8 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
     // A millisecond for each key.
     let slow = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
     let server = Server::in_folder(server.into_folder(), &slow);
-    let guarded = Guarded::new(Async::new(server.client().get_connection_manager().await.unwrap()));
+    let connection = server.client().get_connection_manager().await.unwrap();
+    let guarded = Guarded::new(Async::new(connection)).with_time_limit(Duration::from_secs(20));
     let limiter = ten(guarded.clone());
     let error = code(limiter.try_acquire("ada", 1).await);
     assert_eq!(error.as_deref(), Some("LOADING"));
@@ -84,8 +87,60 @@ async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that
         }
     }
     assert_eq!(error.as_deref(), Some("BUSY"));
-    assert_eq!(code(limiter.try_acquire("ada", 1).await).as_deref(), Some("BUSY"));
+    let guarded = Guarded::new(limiter.runner().clone()).with_time_limit(Duration::from_secs(20));
+    assert_eq!(code(ten(guarded.clone()).try_acquire("ada", 1).await).as_deref(), Some("BUSY"));
+    assert_eq!(guarded.state(), BreakerState::Open);
     server.tell("SCRIPT KILL");
     endless.join().unwrap();
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 8);
+}
+
+#[tokio::test]
+async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_does_not() {
+    let server = Server::start();
+    let mut own = server.connection();
+    let mut tell = |words: &str| {
+        let mut words = words.split(' ');
+        let name = words.next().unwrap();
+        redis::cmd(name).arg(words.collect::<Vec<_>>()).exec(&mut own).unwrap();
+    };
+    let guarded = async || {
+        let connection = server.client().get_connection_manager().await.unwrap();
+        let guarded = Guarded::new(Async::new(connection)).with_pause(Duration::MAX);
+        ten(guarded.with_time_limit(Duration::from_secs(20)))
+    };
+    let states: [(&str, &[&str], &[&str]); 5] = [
+        ("READONLY", &["REPLICAOF 127.0.0.1 1"], &["REPLICAOF NO ONE"]),
+        (
+            "MASTERDOWN",
+            &["CONFIG SET replica-serve-stale-data no", "REPLICAOF 127.0.0.1 1"],
+            &["REPLICAOF NO ONE"],
+        ),
+        ("OOM", &["CONFIG SET maxmemory 1"], &["CONFIG SET maxmemory 0"]),
+        (
+            "NOREPLICAS",
+            &["CONFIG SET min-replicas-to-write 1"],
+            &["CONFIG SET min-replicas-to-write 0"],
+        ),
+        ("NOAUTH", &["CONFIG SET requirepass secret"], &["CONFIG SET requirepass "]),
+    ];
+    tell("LPUSH app:tb:{ada} 1");
+    for (expected, begin, end) in states {
+        let limiter = guarded().await;
+        for _ in 0..3 {
+            assert!(code(limiter.try_acquire("ada", 1).await).is_some(), "a key of another type");
+        }
+        limiter.try_acquire("eve", 1).await.unwrap();
+        assert_eq!(limiter.runner().state(), BreakerState::Closed, "before {expected}");
+
+        for words in begin {
+            tell(words);
+        }
+        let limiter = guarded().await;
+        assert_eq!(code(limiter.try_acquire("eve", 1).await).as_deref(), Some(expected));
+        assert_eq!(limiter.runner().state(), BreakerState::Open, "{expected}");
+        for words in end {
+            tell(words);
+        }
+    }
 }
