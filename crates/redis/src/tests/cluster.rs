@@ -152,3 +152,21 @@ async fn while_a_node_is_away_calls_for_its_keys_return_and_others_are_answered(
         assert_eq!(limiter.try_acquire(&here, 1).await.unwrap().remaining(), left);
     }
 }
+
+#[tokio::test]
+async fn a_node_that_hangs_is_sent_no_request_twice() {
+    let nodes = Nodes::start();
+    let builder = ClusterClient::builder(nodes.0.each_ref().map(Server::url));
+    let builder = builder.response_timeout(std::time::Duration::from_millis(500));
+    let limiter = RedisLimiter::new(bucket(), keys(), Cluster::connect(builder).await.unwrap());
+    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 9);
+    let node = &nodes.0[nodes.place("app:tb:{ada}").0];
+    node.tell("CLIENT PAUSE 60000 WRITE");
+    let Err(TryAcquireError::Store(error)) = limiter.try_acquire("ada", 1).await else {
+        panic!("a node that hangs has answered");
+    };
+    assert!(matches!(error, StoreError::TimedOut), "{error:?}");
+    node.tell("CLIENT UNPAUSE");
+    // The request was only late.
+    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 7);
+}

@@ -133,3 +133,33 @@ fn threads_share_a_limit_by_a_pool() {
     limiter.reset_blocking("all").unwrap();
     assert_eq!(limiter.try_acquire_up_to_blocking("all", 101).unwrap().permits(), 100);
 }
+
+/// Connections that wait for an answer for half a second.
+#[derive(Debug)]
+struct Impatient;
+
+impl r2d2::CustomizeConnection<redis::Connection, redis::RedisError> for Impatient {
+    fn on_acquire(&self, connection: &mut redis::Connection) -> Result<(), redis::RedisError> {
+        connection.set_read_timeout(Some(Duration::from_millis(500)))
+    }
+}
+
+#[test]
+fn a_pool_sends_no_request_twice_to_a_server_that_hangs() {
+    use crate::{Pool, StoreError};
+
+    let server = Server::start();
+    let pool = r2d2::Pool::builder().max_size(1).connection_customizer(Box::new(Impatient));
+    let runner = Pool::new(pool.build(server.client()).unwrap());
+    let limit = RedisLimit::sliding_log(rate!(10 / day)).unwrap();
+    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner);
+    assert_eq!(limiter.try_acquire_blocking("ada", 1).unwrap().remaining(), 9);
+    server.tell("CLIENT PAUSE 60000 WRITE");
+    let Err(TryAcquireError::Store(error)) = limiter.try_acquire_blocking("ada", 1) else {
+        panic!("a server that hangs has answered");
+    };
+    assert!(matches!(error, StoreError::TimedOut) && error.may_have_taken(), "{error:?}");
+    server.tell("CLIENT UNPAUSE");
+    // The request was only late.
+    assert_eq!(limiter.try_acquire_blocking("ada", 1).unwrap().remaining(), 7);
+}

@@ -82,7 +82,11 @@ impl Simulation {
         let request = self.whole.request("ada", Verb::UpTo, self.whole.limit.limit()).unwrap();
         let arguments: Vec<Vec<u8>> =
             request.arguments().iter().map(|argument| argument.to_vec()).collect();
-        let reply = self.server.run(self.whole.limit.script(), &[self.name.clone()], &arguments);
+        let reply = self.server.run(
+            self.whole.limit.script(),
+            std::slice::from_ref(&self.name),
+            &arguments,
+        );
         if let Ok(granted) = u64::try_from(reply[0]) {
             self.ledger.add(START + self.micros, Entry::Granted(granted));
         }

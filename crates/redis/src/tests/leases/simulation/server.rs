@@ -101,12 +101,12 @@ fn word(argument: &Value) -> String {
     }
 }
 
-/// Returns the functions by which scripts keep integers in MessagePack.
+/// Returns the functions by which scripts keep integers in `MessagePack`.
 fn message_pack(lua: &Lua) -> mlua::Result<Table> {
     let pack = lua.create_function(|lua, numbers: Variadic<f64>| {
         let mut packed = Vec::new();
         for &number in numbers.iter() {
-            assert_eq!(number.fract(), 0.0, "no integer");
+            assert!(number.fract().abs() <= 0.0, "{number} is no integer");
             rmp::encode::write_sint(&mut packed, number as i64).unwrap();
         }
         lua.create_string(packed)
@@ -115,7 +115,9 @@ fn message_pack(lua: &Lua) -> mlua::Result<Table> {
         let mut rest = &*packed.as_bytes();
         let mut numbers = Variadic::new();
         while !rest.is_empty() {
-            numbers.push(rmp::decode::read_int::<i64, _>(&mut rest).unwrap() as f64);
+            #[expect(clippy::cast_precision_loss, reason = "numbers of scripts are below 2^53")]
+            let number = rmp::decode::read_int::<i64, _>(&mut rest).unwrap() as f64;
+            numbers.push(number);
         }
         Ok(numbers)
     })?;
