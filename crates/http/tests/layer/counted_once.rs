@@ -179,12 +179,15 @@ async fn a_limit_does_not_count_what_another_one_refuses() {
     }
 }
 
+/// A request that comes in between at one reading of the clock.
+type InBetween = (u64, Box<dyn FnOnce() + Send>);
+
 /// A clock at one of whose readings another request comes in between.
 #[derive(Clone, Default)]
 struct Meddling {
     clock: Clock,
     readings: Arc<AtomicU64>,
-    at: Arc<Mutex<Option<(u64, Box<dyn FnOnce() + Send>)>>>,
+    at: Arc<Mutex<Option<InBetween>>>,
 }
 
 impl sluicegate::Clock for Meddling {
