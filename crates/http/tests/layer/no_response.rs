@@ -84,7 +84,7 @@ async fn an_adaptive_limit_learns_from_missing_responses_what_it_is_told_to() {
     }
 }
 
-/// What was admitted by one limit and is given back, as another refuses, tells nothing.
+/// A place that is given back at once, as another limit refuses, tells nothing.
 #[tokio::test]
 async fn a_place_that_is_given_back_at_once_is_no_missing_response() {
     let adaptive = adaptive();
