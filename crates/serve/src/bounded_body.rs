@@ -1,6 +1,8 @@
 //! Bounds on the time in which the body of a request comes, and on the bytes of all bodies.
 
+use std::fmt;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -8,8 +10,8 @@ use axum::BoxError;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Buf;
 use pin_project_lite::pin_project;
-use thiserror::Error;
 use tokio::time::{Sleep, sleep};
+use tonic::Status;
 
 use crate::body_budget::BodyShare;
 
@@ -38,14 +40,37 @@ impl<B> BoundedBody<B> {
 }
 
 /// The reason why the server does not read a body to its end.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyRefused {
-    #[error("the body has not come in time: send it at once, with the fields of the request")]
     TimedOut,
-    #[error(
-        "the bodies of all requests under way leave no space for this one: ask again in a second"
-    )]
     NoSpace,
+}
+
+/// The same as [`BodyRefused::NoSpace`], for clients of gRPC.
+static NO_SPACE: LazyLock<Status> =
+    LazyLock::new(|| Status::unavailable(BodyRefused::NoSpace.to_string()));
+
+impl fmt::Display for BodyRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BodyRefused::TimedOut => {
+                "the body has not come in time: send it at once, with the fields of the request"
+            }
+            BodyRefused::NoSpace => {
+                "the bodies of all requests under way leave no space for this one: ask again in a second"
+            }
+        })
+    }
+}
+
+/// A server of gRPC answers with the status that it finds among the sources of an error.
+impl std::error::Error for BodyRefused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BodyRefused::TimedOut => None,
+            BodyRefused::NoSpace => Some(&*NO_SPACE),
+        }
+    }
 }
 
 impl BodyRefused {

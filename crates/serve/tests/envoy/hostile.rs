@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use reqwest::Response;
 use sluicegate::{Clock, UnixClock};
 use sluicegate_policy::SharedClock;
+use sluicegate_serve::Bounds;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
@@ -115,6 +116,16 @@ async fn a_refusal_for_lack_of_space_looks_at_no_more_counts_in_a_large_store_th
         let most = refusals.iter().max().copied().unwrap_or_default();
         assert!(refusals.len() == 100 && most <= 300, "{space}: {refusals:?}");
     }
+}
+
+#[tokio::test]
+async fn a_question_for_which_there_is_no_space_is_told_to_come_again() {
+    let (_folder, path) = file();
+    let bounds = Bounds { bodies: 100, ..Bounds::default() };
+    let served = Served::within(&path, 100, bounds).await;
+    let status = served.ask(request("d", &[("k", "v")])).await.unwrap_err();
+    assert_eq!(status.code(), Grpc::Unavailable, "{status}");
+    assert!(status.message().contains("ask again in a second"), "{status}");
 }
 
 #[tokio::test]

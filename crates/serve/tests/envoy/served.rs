@@ -31,6 +31,11 @@ pub(crate) struct Served {
 impl Served {
     /// Serves the limits of a file or folder, with room for so many descriptors.
     pub(crate) async fn start(path: &Path, max_keys: usize) -> Served {
+        Served::within(path, max_keys, Bounds::default()).await
+    }
+
+    /// Does the same within bounds.
+    pub(crate) async fn within(path: &Path, max_keys: usize, bounds: Bounds) -> Served {
         let clock = Arc::new(ManualClock::new());
         let limits = EnvoyLimits::with_clock(path, max_keys, Arc::clone(&clock)).unwrap();
         let none = "limiters.a = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }";
@@ -39,7 +44,7 @@ impl Served {
         let metrics = service.metrics().clone();
         limits.counted(&metrics);
         let routes = limits.clone().with_response_fields().add_to(api::routes(service)).await;
-        let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await.unwrap();
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), bounds).await.unwrap();
         let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         tokio::spawn(server.run(routes, async {
