@@ -47,7 +47,7 @@ use crate::escaped;
 /// "#)?)?;
 /// let levels = registry.hierarchy();
 /// let ada = BTreeMap::from([("org", "acme"), ("user", "ada")].map(|(a, b)| (a.to_owned(), b.to_owned())));
-/// let tokens = BTreeMap::from([("tokens".to_owned(), 700)]);
+/// let tokens = BTreeMap::from([("tokens".to_owned(), 400)]);
 /// assert_eq!(levels.try_acquire(&ada, &tokens)?.denied_by, None);
 /// let answers = levels.try_acquire(&ada, &tokens)?;
 /// assert_eq!(answers.denied_by.map(|which| &*answers.levels[which].level), Some("user"));
