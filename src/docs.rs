@@ -35,6 +35,8 @@ page!(http, "../docs/http.md");
 #[cfg(not(doctest))]
 page!(http_client, "../docs/http-client.md");
 #[cfg(not(doctest))]
+page!(http_costs, "../docs/http-costs.md");
+#[cfg(not(doctest))]
 page!(http_coming_from, "../docs/http-coming-from.md");
 #[cfg(not(doctest))]
 page!(metrics, "../docs/metrics.md");
