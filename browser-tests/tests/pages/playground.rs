@@ -12,6 +12,8 @@ mod errors;
 mod keyboard;
 #[path = "playground/link.rs"]
 mod link;
+#[path = "playground/live.rs"]
+mod live;
 #[path = "playground/looks.rs"]
 mod looks;
 #[path = "playground/relay.rs"]

@@ -16,6 +16,7 @@ async function start() {
   const copy = offerLink();
   const lists = ['algorithms', 'limiters', 'scenarios'].map(name => Session.list(name));
   const [algorithms, offer, scenarios] = await Promise.all(lists);
+  byId('live').hidden = offer.limiters.length === 0;
   const playground = new Playground(algorithms, offer, scenarios);
   const { requests, time } = playground;
   const number = index => () => playground.scenarios.at(index) && playground.play(playground.scenarios.at(index));

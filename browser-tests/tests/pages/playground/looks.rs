@@ -7,7 +7,7 @@ use super::{BUCKET, Visit, totals};
 use crate::{SCHEMES, keep_picture};
 
 /// Elements that stand out of the page to the right.
-const TOO_WIDE: &str = "[...document.querySelectorAll('body *')]
+pub(super) const TOO_WIDE: &str = "[...document.querySelectorAll('body *')]
     .filter(e => !e.closest('.scroll, #scenarios, .skip, .hidden, dialog') && e.getBoundingClientRect().right > innerWidth + 0.5)
     .map(e => e.outerHTML.slice(0, 160))";
 

@@ -4,9 +4,25 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use sluicegate_playground::wire::{Offer, OfferedLimiter, SideSetup};
 use sluicegate_playground::{Playground, PlaygroundOptions};
-use sluicegate_serve::{Bounds, Server};
+use sluicegate_policy::{Policies, Registry};
+use sluicegate_serve::{Bounds, Limiters, Server, Service, api};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// The limiters that the page of the live ones asks.
+const POLICY: &str = r#"
+[limiters.pages]
+policy = "fixed_window"
+key = "user"
+limit = 7
+interval = "300 days"
+
+[limiters.server]
+policy = "fixed_window"
+key = "all"
+limit = 1_000
+interval = "300 days"
+"#;
 
 /// Returns the limiters of a policy: one that can be copied, and one that cannot.
 fn offer() -> Offer {
@@ -39,7 +55,9 @@ impl Served {
         let server = Server::bind(address, Bounds::default()).await.unwrap();
         let address = server.address().unwrap();
         let playground = Playground::with_offer(PlaygroundOptions::default(), offer).unwrap();
-        let routes = playground.routes();
+        let policies = Policies::from_toml("limits.toml", POLICY).unwrap();
+        let service = Service::new(Limiters::new(Registry::new(policies).unwrap()));
+        let routes = api::routes(service).merge(playground.routes());
         let (end, ended) = oneshot::channel::<()>();
         let task = tokio::spawn(server.run(routes, async { drop(ended.await) }));
         Served { address, playground, end, task }
