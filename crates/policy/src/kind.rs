@@ -3,7 +3,10 @@
 mod display;
 mod memory;
 mod on_redis;
+mod parts;
 mod steady;
+
+pub(crate) use self::parts::match_parts;
 
 use std::sync::Arc;
 use std::time::Duration;

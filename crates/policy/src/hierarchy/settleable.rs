@@ -1,6 +1,5 @@
 //! Limiters that can be settled, by kind.
 
-use std::mem::discriminant;
 use std::time::Duration;
 
 use sluicegate::{
@@ -9,7 +8,7 @@ use sluicegate::{
 };
 
 use crate::Kind;
-use crate::kind::Unbuildable;
+use crate::kind::{Unbuildable, match_parts};
 
 /// A limiter of any kind that can be settled.
 pub type BoxedSettle = Box<dyn SettleAndCarry>;
@@ -76,27 +75,11 @@ impl SettleAndCarry for All<BoxedSettle> {
 /// A limiter that another is to go on with, and the kind that it is of.
 pub(super) type Before<'a> = (&'a Kind, &'a dyn SettleAndCarry);
 
-/// Returns the part of an old `All` that each part of a new one goes on with: an equal one, or else one of the same
-/// algorithm, or else the whole.
+/// Returns the limiter that each part of a new `All` goes on with: a part of an old one, or else the whole.
 fn before_parts<'a>(parts: &[Kind], before: Before<'a>) -> Vec<Before<'a>> {
-    let mut old: Vec<Option<Before<'a>>> = match before.0 {
-        Kind::All(kinds) => {
-            let limiters = before.1.parts().iter().map(|part| &**part);
-            kinds.iter().zip(limiters).map(Some).collect()
-        }
-        _ => Vec::new(),
-    };
-    let mut take = |is_alike: &dyn Fn(&Kind) -> bool| {
-        let mut old = old.iter_mut();
-        old.find(|part| part.is_some_and(|(kind, _)| is_alike(kind))).and_then(Option::take)
-    };
-    // Equal parts first, so that none of these is taken for a part that has changed.
-    let equal: Vec<_> = parts.iter().map(|part| take(&|kind| kind == part)).collect();
-    let parts = parts.iter().zip(equal).map(|(part, equal)| {
-        let alike = equal.or_else(|| take(&|kind| discriminant(kind) == discriminant(part)));
-        alike.unwrap_or(before)
-    });
-    parts.collect()
+    let kinds = if let Kind::All(kinds) = before.0 { &kinds[..] } else { &[] };
+    let old = kinds.iter().zip(before.1.parts().iter().map(|part| &**part));
+    match_parts(parts, old).into_iter().map(|part| part.unwrap_or(before)).collect()
 }
 
 impl Kind {

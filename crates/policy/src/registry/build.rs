@@ -7,7 +7,6 @@
 //! | any | bucket | as many permits as the old one counts, as if they were used now |
 //! | any | `all` | to each part: from an equal part, the same limiter; from one of the same algorithm, or else from the whole, as above |
 
-use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use sluicegate::{
 
 use super::clocks::{Clocks, SharedClock};
 use super::limiter_of_kind::LimiterOfKind;
+use crate::kind::match_parts;
 use crate::{Kind, Unbuildable};
 
 /// The factor by which the limit of a window from the first request can be raised in place. Its
@@ -146,28 +146,22 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
         is_of_key: bool,
         from: Option<&Before<'_, C, U>>,
     ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
-        let mut old_parts: Vec<Option<(&Kind, &LimiterOfKind<C, U>)>> = match from {
+        let (kinds, limiters) = match from {
             Some(Before { kind: Kind::All(kinds), limiter: LimiterOfKind::All(all), .. }) => {
-                kinds.iter().zip(all.limiters()).map(Some).collect()
+                (&kinds[..], all.limiters())
             }
-            _ => Vec::new(),
+            _ => (&[][..], &[][..]),
         };
-        // Equal parts first, so that none of these is taken for a part that has changed.
-        let mut take = |is_alike: &dyn Fn(&Kind) -> bool| {
-            let mut parts = old_parts.iter_mut();
-            parts.find(|part| part.is_some_and(|(kind, _)| is_alike(kind))).and_then(Option::take)
-        };
-        let equal: Vec<_> = parts.iter().map(|part| take(&|kind| kind == part)).collect();
+        let matched = match_parts(parts, kinds.iter().zip(limiters));
         let limiters: Result<Vec<_>, Unbuildable> = parts
             .iter()
-            .zip(equal)
-            .map(|(part, equal)| {
-                if let Some((_, limiter)) = equal {
-                    return Ok(limiter.clone());
+            .zip(matched)
+            .map(|(part, old)| match old {
+                Some((kind, limiter)) if kind == part => Ok(limiter.clone()),
+                old => {
+                    let alike = old.map(|(kind, limiter)| Before::new(kind, limiter));
+                    self.limiter(part, is_of_key, alike.as_ref().or(from))
                 }
-                let alike = take(&|kind| discriminant(kind) == discriminant(part))
-                    .map(|(kind, limiter)| Before::new(kind, limiter));
-                self.limiter(part, is_of_key, alike.as_ref().or(from))
             })
             .collect();
         Ok(LimiterOfKind::All(Arc::new(All::new(limiters?)?)))
