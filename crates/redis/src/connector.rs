@@ -1,31 +1,29 @@
 //! Limiters of policies, on the servers that the policies name.
 
+mod kinds;
+mod names;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use sluicegate::{Buckets, ConfigError, Keyed, Quota, Rate, WhenFull};
 use sluicegate_policy::{
-    AddressPrefix, ConnectError, Connector, KeyField, KeyPart, Kind, LimiterPolicy, Named,
-    OnFailure, RedisStore, RemoteAnswer, RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb,
-    Room,
+    ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore, RemoteAnswer,
+    RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room,
 };
 use tokio::runtime::Handle;
 
+pub(crate) use self::kinds::limit_of;
+use self::kinds::share;
+use self::names::{KeyNames, key_space};
 use crate::{
-    Async, Decision, Fallback, Guarded, KeySpace, LeaseOptions, LeasedLimiter, RedisLimit,
-    RedisLimiter, TryAcquireError, Verb, share_of,
+    Async, Decision, Fallback, Guarded, LeaseOptions, LeasedLimiter, RedisLimiter, TryAcquireError,
+    Verb,
 };
 
 type Server = Guarded<Async<ConnectionManager>>;
-
-/// The longest key that is written as it is; of a longer one, its SHA-1 is.
-const MAX_PLAIN_KEY: usize = 150;
-
-/// Keys that a fallback of this machine knows at a time.
-const FALLBACK_KEYS: usize = 100_000;
 
 /// A client of the servers that the policies of a registry name: see
 /// [`Registry::connected`](sluicegate_policy::Registry::connected).
@@ -197,8 +195,7 @@ impl Connector for RedisConnector {
             Ok((own.key.clone(), self.limits(policy, store, &own.kind)?))
         };
         let on_server = OnServer {
-            label: label(&policy.key),
-            is_of_all: policy.key == [KeyField::All],
+            names: KeyNames::new(&policy.key),
             limits: self.limits(policy, store, &policy.kind)?,
             overrides: policy.overrides.iter().map(own).collect::<Result<_, ConnectError>>()?,
         };
@@ -228,9 +225,7 @@ fn check(policy: &LimiterPolicy) -> Result<(), ConnectError> {
 
 /// The limiters of all keys of a policy.
 struct OnServer {
-    /// The word before a key.
-    label: String,
-    is_of_all: bool,
+    names: KeyNames,
     limits: Limits,
     overrides: HashMap<String, Limits>,
 }
@@ -255,19 +250,6 @@ impl OnServer {
     fn of(&self, key: &str) -> &Limits {
         self.overrides.get(key).unwrap_or(&self.limits)
     }
-
-    /// Returns the name of a key on the server, before it is escaped.
-    fn name(&self, key: &str) -> String {
-        let label = &self.label;
-        if self.is_of_all {
-            "global".to_owned()
-        } else if key.len() <= MAX_PLAIN_KEY {
-            format!("{label}:{key}")
-        } else {
-            // No other key is written like that: a label has no such sign at its end.
-            format!("{label}#:{}", sha1_smol::Sha1::from(key).digest())
-        }
-    }
 }
 
 impl RemoteLimits for OnServer {
@@ -282,7 +264,7 @@ impl RemoteLimits for OnServer {
             RemoteVerb::Peek => Verb::Peek,
         };
         Box::pin(async move {
-            let name = self.name(key);
+            let name = self.names.name(key);
             let decision = match self.of(key) {
                 Limits::Plain(limiter) => limiter.decide(verb, &name, permits).await,
                 Limits::Leased(limiter, _) => limiter.decide(verb, &name, permits).await,
@@ -293,7 +275,7 @@ impl RemoteLimits for OnServer {
 
     fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()> {
         Box::pin(async move {
-            let name = self.name(key);
+            let name = self.names.name(key);
             let reset = match self.of(key) {
                 Limits::Plain(limiter) => limiter.reset(&name).await,
                 Limits::Leased(limiter, _) => limiter.reset(&name).await,
@@ -321,95 +303,6 @@ fn failure(error: &TryAcquireError) -> RemoteFailure {
         TryAcquireError::Key(error) => RemoteFailure::Key(error.to_string()),
         error => RemoteFailure::Unavailable(error.to_string()),
     }
-}
-
-/// Returns the limit of a kind as the scripts enforce it.
-pub(crate) fn limit_of(kind: &Kind) -> Result<RedisLimit, ConnectError> {
-    let limit = match kind {
-        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
-            RedisLimit::token_bucket(*quota)
-        }
-        Kind::Gcra { interval, tolerance } => RedisLimit::gcra(*interval, *tolerance),
-        Kind::LeakyMinInterval(rate) => {
-            RedisLimit::token_bucket(Quota::new(*rate).with_burst(1).map_err(config)?)
-        }
-        Kind::FixedWindow(limit) => RedisLimit::fixed_window(*limit),
-        Kind::WindowFromFirst(limit) => RedisLimit::window_from_first(*limit),
-        Kind::SlidingWindow { limit, slots } => RedisLimit::sliding_window(*limit, *slots),
-        Kind::SlidingCounter(limit) => RedisLimit::sliding_counter(*limit),
-        Kind::SlidingLog(limit) | Kind::WeightedLog { limit, .. } => {
-            RedisLimit::sliding_log(*limit)
-        }
-        kind => {
-            let expected = kind.not_on_redis().unwrap_or("expected another kind");
-            return Err(ConnectError(format!("no server can keep it: {expected}")));
-        }
-    };
-    limit.map_err(|error| ConnectError(format!("no server can keep it: {error}")))
-}
-
-/// Returns a store of this machine's share of a limit: a bucket for each key, whatever the limit is.
-fn share(kind: &Kind, machines: u32) -> Result<Keyed<String, Buckets>, ConnectError> {
-    let quota = match kind {
-        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => *quota,
-        Kind::Gcra { interval, .. } => {
-            let rate = Rate::every(*interval).map_err(config)?;
-            Quota::new(rate)
-                .with_burst(kind.most_at_once().min(Rate::MAX_PERMITS))
-                .map_err(config)?
-        }
-        Kind::LeakyMinInterval(rate) => Quota::new(*rate).with_burst(1).map_err(config)?,
-        Kind::FixedWindow(limit)
-        | Kind::WindowFromFirst(limit)
-        | Kind::SlidingWindow { limit, .. }
-        | Kind::SlidingCounter(limit)
-        | Kind::SlidingLog(limit)
-        | Kind::WeightedLog { limit, .. } => Quota::new(*limit),
-        _ => return Err(ConnectError("no machine has a share of such a limit".to_owned())),
-    };
-    let quota =
-        share_of(quota.with_refill(sluicegate::Refill::Smooth), machines).map_err(config)?;
-    let store = Keyed::builder(Buckets::new(quota)).max_keys(FALLBACK_KEYS);
-    store.when_full(WhenFull::Deny).build().map_err(config)
-}
-
-fn config(error: ConfigError) -> ConnectError {
-    ConnectError(error.to_string())
-}
-
-/// Returns the names of a limiter's keys: the prefix and its name, or the SHA-1 of a name that is too long.
-///
-/// No name has a colon, so another prefix and another name are not the same together.
-fn key_space(store: &RedisStore, policy: &LimiterPolicy) -> Result<KeySpace, ConnectError> {
-    let name = policy.name.replace('%', "%25").replace(':', "%3a");
-    let plain = KeySpace::new(&format!("{}:{name}", store.prefix));
-    let digest = || sha1_smol::Sha1::from(&policy.name).digest();
-    plain
-        .or_else(|_| KeySpace::new(&format!("{}:#{}", store.prefix, digest())))
-        // A client's part of a key is at most 150 bytes before it is escaped; the rest is the policy's.
-        .map(|keys| keys.with_max_key(usize::MAX))
-        .map_err(|error| ConnectError(format!("`store.prefix`: {error}")))
-}
-
-/// Returns the word for what a key is.
-fn label(parts: &[KeyPart]) -> String {
-    let word = |part: &KeyPart| match part {
-        KeyPart::Field(KeyField::Client, _) => "ip".to_owned(),
-        KeyPart::Client(AddressPrefix { ipv4, ipv6 }) => format!("ip/{ipv4}/{ipv6}"),
-        KeyPart::Field(field, _) => match field {
-            KeyField::Method => "method".to_owned(),
-            KeyField::Status => "status".to_owned(),
-            KeyField::StatusClass => "status_class".to_owned(),
-            KeyField::User => "user".to_owned(),
-            KeyField::Referer => "referer".to_owned(),
-            KeyField::Agent => "agent".to_owned(),
-            KeyField::All => "all".to_owned(),
-            _ => "path".to_owned(),
-        },
-        KeyPart::Named(Named::Header(name) | Named::Column(name), _) => name.to_lowercase(),
-        KeyPart::Templates(..) | KeyPart::Segments(_) => "path".to_owned(),
-    };
-    parts.iter().map(word).collect::<Vec<_>>().join("+")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
