@@ -284,29 +284,6 @@ fn standard_input_files_and_gzip_are_read_alike() {
 }
 
 #[test]
-fn bad_lines_are_counted_and_the_first_five_shown() {
-    let folder = Folder::new();
-    let time = LOG.replacen("17/May", "17/Mai", 1);
-    folder.file(
-        "bad.log",
-        [time.as_bytes(), b"\xff\xfe\x1b[31m\n\n", &b"x\n".repeat(6), LOG.as_bytes()].concat(),
-    );
-    let replay = folder.replay(&["--json", "bad.log"], "").success();
-    assert_eq!((&json(&replay)["lines"], &json(&replay)["skipped"]), (&json!(11), &json!(8)));
-    assert_eq!(
-        stderr(&replay),
-        "\
-skipped bad.log:1: `17/Mai/2015:10:05:03 +0000` is not a time such as `17/May/2015:10:05:03 +0000`
-skipped bad.log:7: not in common or combined log format
-skipped bad.log:9: not in common or combined log format
-skipped bad.log:10: not in common or combined log format
-skipped bad.log:11: not in common or combined log format
-skipped 3 more lines
-"
-    );
-}
-
-#[test]
 fn a_file_that_cannot_be_read_is_status_1_with_its_name() {
     let folder = Folder::new();
     let missing = folder.replay(&["access.log", "no.log"], "").code(1);

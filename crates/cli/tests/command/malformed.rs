@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::malformed_formats::zstd_bomb;
-use crate::{Folder, LOG, gzip};
+use crate::{Folder, LOG, gzip, json, stderr};
 
 /// The expected result of an input.
 pub(crate) enum Then {
@@ -276,4 +276,27 @@ fn a_bomb_is_read_in_bounded_memory() {
         });
         assert_eq!(found["skipped"], skipped, "{log}");
     }
+}
+
+#[test]
+fn bad_lines_are_counted_and_the_first_five_shown() {
+    let folder = Folder::new();
+    let time = LOG.replacen("17/May", "17/Mai", 1);
+    folder.file(
+        "bad.log",
+        [time.as_bytes(), b"\xff\xfe\x1b[31m\n\n", &b"x\n".repeat(6), LOG.as_bytes()].concat(),
+    );
+    let replay = folder.replay(&["--json", "bad.log"], "").success();
+    assert_eq!((&json(&replay)["lines"], &json(&replay)["skipped"]), (&json!(11), &json!(8)));
+    assert_eq!(
+        stderr(&replay),
+        "\
+skipped bad.log:1: `17/Mai/2015:10:05:03 +0000` is not a time such as `17/May/2015:10:05:03 +0000`
+skipped bad.log:7: not in common or combined log format
+skipped bad.log:9: not in common or combined log format
+skipped bad.log:10: not in common or combined log format
+skipped bad.log:11: not in common or combined log format
+skipped 3 more lines
+"
+    );
 }
