@@ -130,7 +130,8 @@ class LiveLimiters {
     try {
       answer = await call('POST', 'peek', { ...question, cost: 0 });
     } catch (error) {
-      complain(byId('ask-error'), error.message);
+      // Until there is an answer: that to another key, for example.
+      complain(byId('notice'), error.message);
       return;
     }
     // Another limiter or key was chosen meanwhile.
