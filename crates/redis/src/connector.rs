@@ -36,7 +36,7 @@ type Server = Guarded<Async<ConnectionManager>>;
 /// A limiter `log-ins` with the prefix `app` keeps the key `192.0.2.7` as `app:log-ins:tb:{ip:192.0.2.7}`. The word before
 /// the key is what the policy's `key` is: `ip`, `user`, `path`, the name of a header, several with `+` between them,
 /// such as `path+user`; and the whole is `global` for `key = "all"`. Characters that could leave the braces are
-/// escaped: see [`KeySpace`]. Of a key that is longer than 150 bytes its SHA-1 is kept, after `#`, so that no client can fill
+/// escaped: see [`KeySpace`](crate::KeySpace). Of a key that is longer than 150 bytes its SHA-1 is kept, after `#`, so that no client can fill
 /// the server by long keys.
 ///
 /// # Examples
