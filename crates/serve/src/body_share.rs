@@ -1,55 +1,32 @@
-//! A bound on the bytes of all bodies that a server has read and not answered yet.
+//! The space that the body of one request takes.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bytes that the bodies of all requests under way may have together. A clone is the same budget.
-#[derive(Clone, Debug)]
-pub(crate) struct BodyBudget {
-    left: Arc<AtomicUsize>,
-}
+use sluicegate::{ConcurrencyLimit, InFlight};
 
-/// The part of a budget that one request has taken. It is given back when the last clone is dropped.
+/// The bytes that one request has taken of the space for the bodies of all requests under way. They are given back when the
+/// last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyShare {
-    taken: Arc<Taken>,
-}
-
-#[derive(Debug)]
-struct Taken {
-    bytes: AtomicUsize,
-    budget: BodyBudget,
-}
-
-impl BodyBudget {
-    pub(crate) fn new(bytes: usize) -> BodyBudget {
-        BodyBudget { left: Arc::new(AtomicUsize::new(bytes)) }
-    }
-
-    /// Returns the share of a request, which is empty.
-    pub(crate) fn share(&self) -> BodyShare {
-        let taken = Taken { bytes: AtomicUsize::new(0), budget: self.clone() };
-        BodyShare { taken: Arc::new(taken) }
-    }
+    space: Arc<ConcurrencyLimit>,
+    taken: Arc<Mutex<Vec<InFlight<'static>>>>,
 }
 
 impl BodyShare {
+    /// Returns the share of a request that has taken nothing yet.
+    pub(crate) fn new(space: &Arc<ConcurrencyLimit>) -> BodyShare {
+        BodyShare { space: Arc::clone(space), taken: Arc::default() }
+    }
+
     /// Takes so many bytes, or none: if there are fewer, it returns false.
     pub(crate) fn take(&self, bytes: usize) -> bool {
-        let Taken { bytes: taken, budget } = &*self.taken;
-        // Only a number: nothing is published by it.
-        let is_taken =
-            budget.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok();
-        if is_taken {
-            taken.fetch_add(bytes, Relaxed);
+        // Pieces without bytes may be any number.
+        if bytes == 0 {
+            return true;
         }
-        is_taken
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.budget.left.fetch_add(*self.bytes.get_mut(), Relaxed);
+        let Ok(piece) = self.space.try_acquire_owned(bytes as u64) else { return false };
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
+        true
     }
 }
 
@@ -59,16 +36,16 @@ mod tests {
 
     #[test]
     fn no_more_is_taken_than_there_is_and_all_comes_back() {
-        let budget = BodyBudget::new(10);
-        let (one, other) = (budget.share(), budget.share());
+        let space = Arc::new(ConcurrencyLimit::new(10));
+        let [one, other] = [BodyShare::new(&space), BodyShare::new(&space)];
         let clone = one.clone();
         assert!(one.take(4) && clone.take(3) && other.take(2));
         assert!(!one.take(2));
         drop(one);
         assert!(!other.take(2));
         drop(clone);
-        assert!(other.take(8) && !other.take(1));
+        assert!(other.take(8) && !other.take(1) && other.take(0));
         drop(other);
-        assert!(budget.share().take(10));
+        assert_eq!(space.in_flight(), 0);
     }
 }

@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 use tonic::Status;
 
-use crate::body_budget::BodyShare;
+use crate::body_share::BodyShare;
 
 /// Least bytes that a piece of a body counts as, for the buffers that it keeps: a body of pieces of one byte would otherwise
 /// take many times the memory that it counts as.
@@ -119,12 +119,13 @@ impl<B: Body<Data: Buf, Error: Into<BoxError>>> Body for BoundedBody<B> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::Arc;
 
     use axum::body::Bytes;
     use http_body_util::BodyExt;
+    use sluicegate::ConcurrencyLimit;
 
     use super::*;
-    use crate::body_budget::BodyBudget;
 
     /// A body that comes in pieces of one byte.
     struct Pieces {
@@ -147,9 +148,10 @@ mod tests {
 
     #[tokio::test]
     async fn small_pieces_take_as_much_as_the_memory_that_each_needs() {
-        let budget = BodyBudget::new(10 * PIECE_BYTES);
-        let body =
-            |left| BoundedBody::new(Pieces { left }, budget.share(), Duration::from_secs(60));
+        let space = Arc::new(ConcurrencyLimit::new(10 * PIECE_BYTES as u64));
+        let body = |left| {
+            BoundedBody::new(Pieces { left }, BodyShare::new(&space), Duration::from_secs(60))
+        };
         let whole = body(10).collect().await.unwrap();
         assert_eq!(whole.to_bytes().len(), 10);
         let error = body(11).collect().await.unwrap_err();

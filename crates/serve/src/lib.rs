@@ -22,7 +22,7 @@
 //! ```
 
 pub mod api;
-mod body_budget;
+mod body_share;
 mod bounded_body;
 pub mod decision;
 pub mod envoy;

@@ -21,13 +21,13 @@ use axum::Router;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use sluicegate::ConcurrencyLimit;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use self::activity::Activity;
 use self::answers::{Answers, Decisions};
 use self::timed_stream::TimedStream;
-use crate::body_budget::BodyBudget;
 use crate::metrics::Metrics;
 use crate::service::Service;
 
@@ -50,7 +50,7 @@ pub struct Bounds {
     /// Most bytes that the bodies of all requests under way may have together, from when they are read until the
     /// request is answered. A piece of a body that has fewer than 256 counts as 256. A check that waits in line keeps no
     /// body if the server is [deciding](Server::deciding). A request whose body finds no space is answered 503, and told to come
-    /// again.
+    /// again. More than 2^31 - 1 is taken as that.
     pub bodies: usize,
     /// Longest time that a connection of HTTP/2 may be without a request. It is told to end then, at the latest
     /// after twice that time, and cut off if it has not after as long again.
@@ -138,7 +138,8 @@ impl Server {
         let connections = connections.unwrap_or(u32::MAX);
         let places = Arc::new(Semaphore::new(connections as usize));
         let (ending, ended) = watch::channel(());
-        let (http, bodies) = (Arc::new(http(&bounds)), BodyBudget::new(bounds.bodies));
+        let (http, bodies) =
+            (Arc::new(http(&bounds)), Arc::new(ConcurrencyLimit::new(bounds.bodies as u64)));
         let connect = Connect { http, routes, decisions, bounds, bodies, ended };
         let mut end = pin!(end);
         loop {
@@ -181,7 +182,7 @@ struct Connect {
     routes: Router,
     decisions: Option<Decisions>,
     bounds: Bounds,
-    bodies: BodyBudget,
+    bodies: Arc<ConcurrencyLimit>,
     /// Closed when the server ends.
     ended: watch::Receiver<()>,
 }

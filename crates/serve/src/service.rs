@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sluicegate::{ConcurrencyLimit, InFlight};
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_policy::{Event, ReloadError};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::limiters::Limiters;
 use crate::metrics::Metrics;
@@ -27,7 +27,7 @@ struct Shared {
     clients: ClientAddress,
     max_checks: usize,
     /// The places of checks that wait.
-    waiting: Arc<Semaphore>,
+    waiting: Arc<ConcurrencyLimit>,
     metrics: Metrics,
 }
 
@@ -51,7 +51,7 @@ impl Service {
             policy_path,
             clients,
             max_checks: 1_000,
-            waiting: Arc::new(Semaphore::new(Service::MAX_WAITING)),
+            waiting: Arc::new(ConcurrencyLimit::new(Service::MAX_WAITING as u64)),
             metrics,
         };
         Service { shared: Arc::new(shared) }
@@ -85,7 +85,7 @@ impl Service {
     /// answered 503. The default is 10,000; with 0 nobody waits.
     #[must_use]
     pub fn max_waiting(self, max_waiting: usize) -> Service {
-        let waiting = Semaphore::new(max_waiting.min(Semaphore::MAX_PERMITS));
+        let waiting = ConcurrencyLimit::new(max_waiting as u64);
         self.change(|shared| shared.waiting = Arc::new(waiting))
     }
 
@@ -130,8 +130,8 @@ impl Service {
     }
 
     /// Returns a place for a check that waits, unless all are taken. It is given back when it is dropped.
-    pub(crate) fn place_to_wait(&self) -> Option<SemaphorePermit<'_>> {
-        self.shared.waiting.try_acquire().ok()
+    pub(crate) fn place_to_wait(&self) -> Option<InFlight<'_>> {
+        self.shared.waiting.try_acquire(1).ok()
     }
 
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Service {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use sluicegate::ConcurrencyLimit;
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_playground::{Playground, PlaygroundOptions};
 use sluicegate_policy::{Registry, Watch};
@@ -84,7 +85,7 @@ pub(super) struct ServeArgs {
     max_waiting: usize,
     /// Most bytes of the bodies of all requests that are not answered yet; one more is answered 503
     ///
-    /// One request has at most 1048576. A piece of a body that has fewer than 256 bytes counts as 256.
+    /// From 2097152 to 2147483647. One request has at most 1048576. A piece of a body that has fewer than 256 bytes counts as 256.
     #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = body_bytes)]
     max_body_bytes: usize,
 }
@@ -106,9 +107,10 @@ fn up_to_a_million(text: &str) -> Result<usize, String> {
 fn body_bytes(text: &str) -> Result<usize, String> {
     // The largest body has space even if it comes in pieces that count as more than they have.
     const LEAST: usize = 2 * api::MAX_BODY_BYTES;
+    const MOST: usize = ConcurrencyLimit::MAX as usize;
     match text.parse() {
-        Ok(bytes @ LEAST..) => Ok(bytes),
-        _ => Err(format!("must be at least {LEAST}, so that any one body has space")),
+        Ok(bytes @ LEAST..=MOST) => Ok(bytes),
+        _ => Err(format!("must be from {LEAST}, so that any one body has space, to {MOST}")),
     }
 }
 

@@ -329,7 +329,7 @@ fn mistakes_in_arguments_say_what_is_right() {
         (&["--proxies", "0"], 2, "0 is not in 1..=255"),
         (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
         (&["--max-waiting", "1000001"], 2, "must be from 0 to 1000000"),
-        (&["--max-body-bytes", "2097151"], 2, "must be at least 2097152"),
+        (&["--max-body-bytes", "2097151"], 2, "must be from 2097152"),
         (&["--policy", "/no/such/policy.toml"], 1, "/no/such/policy.toml"),
     ];
     for (arguments, status, words) in cases {

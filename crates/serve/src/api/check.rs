@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::failure::Failure;
-use crate::body_budget::BodyShare;
+use crate::body_share::BodyShare;
 use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
 

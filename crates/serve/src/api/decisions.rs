@@ -8,7 +8,7 @@ use http::{Method, Request};
 use super::body::JsonBody;
 use super::check;
 use super::failure::Failure;
-use crate::body_budget::BodyShare;
+use crate::body_share::BodyShare;
 use crate::service::Service;
 
 /// A route that is asked for most decisions, by `POST`.

@@ -10,11 +10,12 @@ use axum::extract::ConnectInfo;
 use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
+use sluicegate::ConcurrencyLimit;
 use tower::Service as _;
 
 use super::activity::Activity;
 use crate::api::DecisionRoute;
-use crate::body_budget::{BodyBudget, BodyShare};
+use crate::body_share::BodyShare;
 use crate::bounded_body::BoundedBody;
 use crate::metrics::{Metrics, OpenRequest, RouteCounts};
 use crate::service::Service;
@@ -58,7 +59,8 @@ pub(super) struct Answers {
     pub(super) peer: SocketAddr,
     /// The longest time for a body.
     pub(super) body: Duration,
-    pub(super) bodies: BodyBudget,
+    /// The bytes of the bodies of all requests under way.
+    pub(super) bodies: Arc<ConcurrencyLimit>,
     pub(super) activity: Activity,
 }
 
@@ -70,7 +72,7 @@ impl Answers {
     ) -> Result<Response, Infallible> {
         let _busy = self.activity.begin(request.version());
         // Until the request is answered.
-        let share = self.bodies.share();
+        let share = BodyShare::new(&self.bodies);
         let mut request = request.map(|body| BoundedBody::new(body, share.clone(), self.body));
         if let Some(decisions) = &self.decisions
             && let Some(route) = DecisionRoute::of(&request)
