@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Leases, by hand: nodes by the real scripts in a simulated time, with faults, in more steps than the tests have; and
-# mutants of the limiter, all of which the tests have to catch.
+# mutants of the limiter (crates/redis/mutants.toml), all of which the tests have to catch.
 #
 #   ci/leases.sh            a million steps, then the mutants
 #   ci/leases.sh 10000000   that many
@@ -15,26 +15,31 @@ export SLUICEGATE_LEASE_STEPS=$((${1:-1000000} / 36 + 1))
 
 cargo test -q -p sluicegate-redis --lib simulation -- --nocapture
 
-# A mutant is a patch of this tree: it is taken back, whatever happens.
-patched=""
-take_back() { [ -z "$patched" ] || patch -R -s -f -F0 -p1 <"$patched"; patched=""; }
-trap take_back EXIT
+# Mutants are built and run in a copy of the sources, so that the tree is never touched.
+cargo build -q -p sluicegate-mutator
+target="$(cd "${CARGO_TARGET_DIR:-target}" && pwd)" table=crates/redis/mutants.toml
+mutator="$target/debug/sluicegate-mutator" copy="$target/lease-mutants/copy"
+export CARGO_TARGET_DIR="$target/lease-mutants/target"
+rm -rf "$copy"
+mkdir -p "$copy"
+tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$copy"
 
 unset SLUICEGATE_LEASE_STEPS
 failed=0 count=0
-for mutant in crates/redis/mutants/*.patch; do
-    patch -s -f -F0 -p1 <"$mutant" || { echo "leases: $mutant does not apply" >&2; exit 1; }
-    patched=$mutant
-    cargo build -q -p sluicegate-redis --tests 2>/dev/null || { echo "leases: $mutant does not build" >&2; exit 1; }
+for mutant in $("$mutator" names "$table"); do
+    "$mutator" apply "$table" "$mutant" "$copy"
     # It may go round without end.
-    if (ulimit -v 4000000 && timeout 120 cargo test -q -p sluicegate-redis --lib leases) >/dev/null 2>&1; then
-        echo "not caught: $mutant: $(sed -n 's/^# //p' "$mutant")"
+    if ! (cd "$copy" && cargo build -q -p sluicegate-redis --tests 2>/dev/null); then
+        echo "leases: $mutant does not build" >&2
+        exit 1
+    elif (cd "$copy" && ulimit -v 4000000 && timeout 120 cargo test -q -p sluicegate-redis --lib leases) >/dev/null 2>&1; then
+        echo "not caught: $mutant"
         failed=1
     else
         echo "caught: $mutant"
     fi
     count=$((count + 1))
-    take_back
+    "$mutator" restore "$table" "$mutant" "$copy"
 done
 echo "$count mutants"
 exit "$failed"

@@ -9,8 +9,8 @@
 #   ci/loom.sh --unbounded  models only, with any number: days, by hand
 #
 # The ledger, loom-tests/generated/CAUGHT_MUTANTS, has a line for each mutant that was
-# caught, of what that depends on (ci/ledger.sh). It is written anew at the end of each
-# run; commit it. One that is older costs time, no more.
+# caught, with a hash of what that depends on (loom-tests/mutator/src/ledger.rs). It is
+# written anew at the end of each run; commit it. One that is older costs time, no more.
 #
 # A model explores with the bound on preemptions that it sets. The slow ones are in a ledger
 # of their own, loom-tests/generated/SLOW_MODELS, with what they took in seconds when they
@@ -24,6 +24,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ci/setup.sh base
+
+# Before anything else is built: it fails if a mutant does not apply any more.
+cargo build -q -p sluicegate-mutator
+mutator="$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/sluicegate-mutator"
+export mutator LC_ALL=C
+mutants=$("$mutator" list loom-tests/mutants)
 
 # A cfg of our own, so that another crate's `--cfg loom` does not switch this one
 # and ours does not switch others.
@@ -41,11 +47,9 @@ case "${1:-}" in
     *) echo "usage: ci/loom.sh [--all | --deep | --unbounded]" >&2; exit 2 ;;
 esac
 
-# What the mutants' being caught depends on, as it is now. Before anything is built: it
-# fails if one of them does not apply any more.
-export work="$target" LC_ALL=C
+export work="$target"
 ledger=loom-tests/generated/CAUGHT_MUTANTS
-ci/ledger.sh >"$work/ledger"
+sort <<<"$mutants" >"$work/mutants"
 
 # Of a build with these arguments, the test binaries.
 binaries_of() {
@@ -77,7 +81,7 @@ for binary in $binaries; do
     "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$file \1 $binary:p"
 done >"$work/models.list"
 slow=loom-tests/generated/SLOW_MODELS
-ci/ledger.sh models >"$work/models.hashes"
+"$mutator" models >"$work/models.hashes"
 # Those that passed in full, with their seconds, by what they ran then and would run now.
 if [[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]]; then
     awk 'NR == FNR { now[$1] = $2; next } now[$1] == $4' "$work/models.hashes" "$slow" >"$work/models.known"
@@ -112,23 +116,21 @@ if [ -z "${LOOM_MAX_PREEMPTIONS:-}" ]; then
     cmp -s "$work/models.slow" "$slow" || cp "$work/models.slow" "$slow"
 fi
 
-# A mutant is a patch of `src/`. It is built and run in a copy of the sources, so
-# that the tree is never touched, and in a target folder of its own: cargo takes
+# A mutant is a row of a table (loom-tests/mutator). It is built and run in a copy of the
+# sources, so that the tree is never touched, and in a target folder of its own: cargo takes
 # two workspaces with the same files for one, and would run a mutant as the model.
 # As many at once as there are processors, each in a copy and a folder of theirs, where
 # one follows the other: what no mutant changes is compiled once.
 mutant() {
     local name=$1 began=$SECONDS copy="$work/mutant-$slot" log="$work/mutant-$slot.log" catchers missed
-    local patch="$copy/loom-tests/mutants/$name.patch"
     export CARGO_TARGET_DIR="$work/mutants-$slot" CARGO_INCREMENTAL=1
-    IFS=', ' read -r -a catchers <<<"$(sed -n 's/^# caught-by: //p' "$patch")"
-    # The patched file is newer than what was built last, or cargo would take that for it.
-    patch -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
-    [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name names no model"; return; }
+    read -r -a catchers <<<"$(awk -v name="$name" '$1 == name { gsub(",", " ", $3); print $3 }' "$work/mutants")"
+    # What it writes is newer than what was built last, or cargo would take that for it.
+    "$mutator" apply loom-tests/mutants "$name" "$copy" || return 0
     missed=$(cd "$copy" && escaped_from "${catchers[@]}") || missed="NOT RUN"
-    patch -R -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name cannot be taken back"; exit 255; }
+    "$mutator" restore loom-tests/mutants "$name" "$copy" || exit 255
     touch "$work/$([ -n "$missed" ] && echo escaped || echo caught)/$name"
-    printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "${missed:-${catchers[*]}}"
+    printf '%-44s %5d  %s\n' "$name" "$((SECONDS - began))" "${missed:-${catchers[*]}}"
 }
 
 # Prints which of these models do not catch what is built here, if any.
@@ -163,7 +165,7 @@ escaped_from() {
 record() {
     [ -z "${LOOM_MAX_PREEMPTIONS:-}" ] || return 0
     { cat "$work/known"; ls "$work/caught"; } | sort -u | comm -23 - <(ls "$work/escaped") |
-        join - "$work/ledger" >"$work/ledger.new"
+        join -o 1.1,2.2 - "$work/mutants" >"$work/ledger.new"
     cmp -s "$work/ledger.new" "$ledger" || cp "$work/ledger.new" "$ledger"
 }
 
@@ -171,7 +173,7 @@ rm -rf "$work/caught" "$work/escaped" "$work"/escaped-* "$work"/mutant-*
 mkdir "$work/caught" "$work/escaped"
 # In the ledger as they are now.
 if [ -f "$ledger" ]; then
-    comm -12 "$work/ledger" <(sort "$ledger") | cut -d' ' -f1 >"$work/known"
+    comm -12 <(cut -d' ' -f1,2 "$work/mutants") <(sort "$ledger") | cut -d' ' -f1 >"$work/known"
 else
     : >"$work/known"
 fi
@@ -180,7 +182,7 @@ if [ "${1:-}" = --all ] || [ -n "${LOOM_MAX_PREEMPTIONS:-}" ]; then
 else
     cp "$work/known" "$work/unchanged"
 fi
-cut -d' ' -f1 "$work/ledger" | comm -23 - "$work/unchanged" >"$work/changed"
+cut -d' ' -f1 "$work/mutants" | comm -23 - "$work/unchanged" >"$work/changed"
 trap record EXIT
 
 if [ -s "$work/changed" ]; then
@@ -192,12 +194,12 @@ if [ -s "$work/changed" ]; then
             --exclude='incremental' loom | tar -xf - -C "$work/mutants-$slot"
     done
     export -f mutant escaped_from binaries_of
-    printf '\n%-36s %5s  %s\n' mutant s "caught by"
+    printf '\n%-44s %5s  %s\n' mutant s "caught by"
     xargs -P "$(nproc)" --process-slot-var=slot -I{} bash -c "$(declare -p models)"'; set -uo pipefail; mutant {}' \
         <"$work/changed"
     rm -rf "$work"/mutant-*
 fi
-total=$(wc -l <"$work/ledger")
+total=$(wc -l <"$work/mutants")
 unchanged=$(wc -l <"$work/unchanged")
 fresh=$(find "$work/caught" -type f | wc -l)
 caught=$((unchanged + fresh))

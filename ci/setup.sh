@@ -28,11 +28,10 @@ apt_packages() {
 }
 
 base() {
-    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch mandoc redis-server redis-sentinel openssl
+    command -v apt-get >/dev/null && apt_packages gcc libc6-dev mandoc redis-server redis-sentinel openssl
     # Debian has it since version 13.
     command -v apt-cache >/dev/null && [ -n "$(apt-cache madison valkey-server 2>/dev/null)" ] && apt_packages valkey-server
     command -v cc >/dev/null || die "no C compiler (cc), which Rust links with"
-    command -v patch >/dev/null || die "no patch(1), which the loom mutants are applied with"
     command -v mandoc >/dev/null || die "no mandoc(1), which the tests read pages of the manual with"
     command -v redis-server >/dev/null || die "no redis-server, which the tests of crates/redis start"
     command -v redis-sentinel >/dev/null || die "no redis-sentinel, which the tests of crates/redis start"

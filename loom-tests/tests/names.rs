@@ -60,17 +60,3 @@ fn every_model_that_the_sources_name_exists() {
     let missing: Vec<_> = claimed.difference(&exist).collect();
     assert!(missing.is_empty(), "named in the sources, but no test: {missing:?}");
 }
-
-#[test]
-fn every_mutant_names_models_that_exist() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let exist: BTreeSet<String> =
-        texts(&folder.join("tests"), ".rs").iter().flat_map(|text| tests(text)).collect();
-    for patch in texts(&folder.join("mutants"), ".patch") {
-        let caught_by = patch.lines().find_map(|line| line.strip_prefix("# caught-by: "));
-        let caught_by = caught_by.expect("a mutant says what catches it");
-        for name in caught_by.split(", ") {
-            assert!(exist.contains(name), "a mutant is caught by `{name}`, which is no test");
-        }
-    }
-}

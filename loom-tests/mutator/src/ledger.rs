@@ -1,0 +1,204 @@
+//! Hashes of what an earlier result depends on: `ci/loom.sh` runs a mutant again when its hash is
+//! another than in its ledger of caught mutants.
+//!
+//! The hash of a mutant is that of the files it changes, as changed, and of the files of its models
+//! with the modules of `loom-tests/src` that these use. The hash of a file of models is that of the
+//! engine, of the file, and of the same modules. Both have the version and the profile of loom.
+//! Comments, white space and unit tests do not count.
+//!
+//! A model may run code of other files than the mutant changes, and a change there could let the mutant
+//! escape. `ci/loom.sh --all` is for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use sha2::{Digest, Sha256};
+
+use crate::table::{Table, text_of};
+
+/// The modules that all models use, by `loom-tests/src/lib.rs`.
+const SHARED_BY_ALL: [&str; 5] = ["clock", "explore", "ledger", "lib", "subject"];
+
+pub(crate) fn print_mutants(table: &Table) -> Result<(), String> {
+    let models = Models::read()?;
+    for (name, mutant) in table {
+        let mut texts = mutant.applied().map_err(|error| format!("{name}: {error}"))?;
+        let mut files = BTreeSet::new();
+        for model in &mutant.models {
+            let file = models.file_of.get(model);
+            files.insert(file.ok_or_else(|| format!("{name}: no model is called {model}"))?);
+        }
+        if files.is_empty() {
+            return Err(format!("{name}: no model is to catch it"));
+        }
+        for file in files {
+            texts.push((file.clone(), models.hashes[file].clone()));
+        }
+        println!("{name} {} {}", hash_of(&texts), mutant.models.join(","));
+    }
+    Ok(())
+}
+
+pub(crate) fn print_models() -> Result<(), String> {
+    let models = Models::read()?;
+    let mut engine = Vec::new();
+    for path in rust_files(Path::new("src"))? {
+        let is_code = !path.ends_with("tests.rs") && path != Path::new("src/docs.rs");
+        if is_code {
+            engine.push((path.display().to_string(), text_of(&path)?));
+        }
+    }
+    let engine = hash_of(&engine);
+    for (file, text) in &models.texts {
+        let mut texts = vec![
+            ("engine".to_owned(), engine.clone()),
+            (file.clone(), models.hashes[file].clone()),
+        ];
+        for included in included_by(text) {
+            let text = text_of(Path::new(&included))?;
+            texts.push((included, text));
+        }
+        println!("{file} {}", hash_of(&texts));
+    }
+    Ok(())
+}
+
+/// The files of other crates that a file of models compiles as its own.
+fn included_by(text: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("#[path = \"../../"));
+    lines.filter_map(|line| Some(line.strip_suffix("\"]")?.to_owned())).collect()
+}
+
+/// The files of models.
+struct Models {
+    texts: BTreeMap<String, String>,
+    /// A hash of each with the modules that it uses, and of loom.
+    hashes: BTreeMap<String, String>,
+    /// The file of each model.
+    file_of: BTreeMap<String, String>,
+}
+
+impl Models {
+    fn read() -> Result<Self, String> {
+        let texts = by_stem(Path::new("loom-tests/tests"))?;
+        let shared = Shared::read()?;
+        let mut hashes = BTreeMap::new();
+        for (file, text) in &texts {
+            hashes.insert(file.clone(), shared.hash_with(file, text));
+        }
+        let name = regex(r"fn ([a-z0-9_]+)\(\)")?;
+        let mut file_of = BTreeMap::new();
+        for (file, text) in &texts {
+            for found in name.captures_iter(text) {
+                file_of.insert(found[1].to_owned(), file.clone());
+            }
+        }
+        Ok(Models { texts, hashes, file_of })
+    }
+}
+
+/// What files of models have in common.
+struct Shared {
+    /// The modules of `loom-tests/src` by their names, with what finds a use of each.
+    modules: BTreeMap<String, (String, Regex)>,
+    loom: String,
+}
+
+impl Shared {
+    fn read() -> Result<Self, String> {
+        let mut texts = by_stem(Path::new("loom-tests/src"))?;
+        // `loom-tests/src/reference.rs` includes them.
+        for path in ["tests/support/reference.rs", "tests/windows/reference.rs"] {
+            texts.entry("reference".to_owned()).or_default().push_str(&text_of(Path::new(path))?);
+        }
+        let mut modules = BTreeMap::new();
+        for (name, text) in texts {
+            let usage = regex(&format!(r"(?m)^\s*[^/\s].*\b({name}::|::{name}\b)"))?;
+            modules.insert(name, (text, usage));
+        }
+        let paragraph_with = |text: String, start: &str| {
+            text.split("\n\n").find(|part| part.contains(start)).unwrap_or_default().to_owned()
+        };
+        let loom = paragraph_with(text_of(Path::new("Cargo.lock"))?, "name = \"loom\"\n")
+            + &paragraph_with(text_of(Path::new("Cargo.toml"))?, "[profile.loom]\n");
+        Ok(Shared { modules, loom })
+    }
+
+    fn hash_with(&self, file: &str, text: &str) -> String {
+        let mut texts = vec![
+            (format!("tests/{file}"), text.to_owned()),
+            ("loom".to_owned(), self.loom.clone()),
+        ];
+        let mut unused: Vec<&String> = self.modules.keys().collect();
+        loop {
+            let is_used = |name: &str| {
+                let usage = &self.modules[name].1;
+                SHARED_BY_ALL.contains(&name)
+                    // The crate's own page names all of them.
+                    || texts.iter().any(|(user, text)| user != "lib" && usage.is_match(text))
+            };
+            let (used, rest): (Vec<_>, Vec<_>) = unused.into_iter().partition(|name| is_used(name));
+            unused = rest;
+            if used.is_empty() {
+                return hash_of(&texts);
+            }
+            texts.extend(used.iter().map(|name| ((*name).clone(), self.modules[*name].0.clone())));
+        }
+    }
+}
+
+fn regex(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| error.to_string())
+}
+
+/// The texts of the files in a folder by their names without `.rs`.
+fn by_stem(folder: &Path) -> Result<BTreeMap<String, String>, String> {
+    let mut texts = BTreeMap::new();
+    for path in rust_files(folder)? {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        texts.insert(stem, text_of(&path)?);
+    }
+    Ok(texts)
+}
+
+/// The files below a folder in order.
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            files.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn hash_of(texts: &[(String, String)]) -> String {
+    let mut hasher = Sha256::new();
+    for (name, text) in texts {
+        hasher.update(name);
+        hasher.update([0]);
+        for line in code_of(text) {
+            hasher.update(line);
+            hasher.update(" ");
+        }
+        hasher.update([0]);
+    }
+    hasher.finalize()[..8].iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The words of code: no comments, and no unit tests, which are at the end of a file.
+fn code_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .take_while(|line| !line.starts_with("#[cfg(test") && !line.starts_with("#[cfg(all(test"))
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(str::split_whitespace)
+}
