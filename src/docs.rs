@@ -21,7 +21,6 @@ page!(design, "../docs/design.md");
 page!(distributed, "../docs/distributed.md");
 page!(keyed, "../docs/keyed.md");
 page!(memory_ordering, "../docs/memory-ordering.md");
-page!(mutants, "../docs/mutants.md");
 page!(scaling, "../docs/scaling.md");
 page!(verification, "../docs/verification.md");
 page!(waiting, "../docs/waiting.md");

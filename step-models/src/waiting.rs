@@ -41,9 +41,8 @@
 //! or out of time and still in line.
 //!
 //! In `waiting/`, `stores.rs` has the same line beside limiters of several words: a ring, in
-//! `ring.rs`, and a log, in `unit_log.rs`; `all.rs` has waiters for two limiters at once; and
-//! `outside.rs` has a line that is outside of its limiter's word, also one for each key. Each file
-//! lists its mutants.
+//! `ring.rs`, and a log, in `unit_log.rs`; and `outside.rs` has a line that is outside of its
+//! limiter's word, also one for each key. Each file lists its mutants.
 //!
 //! Left out: several changes at once, and clocks that go back by more than a reading may be late.
 //!
@@ -99,8 +98,6 @@ use std::hash::Hash;
 
 use crate::explore::{CLOCK, Explored, Found, Goal, Model, explore_with_goal};
 
-#[path = "waiting/all.rs"]
-mod all;
 #[path = "waiting/booking.rs"]
 mod booking;
 #[path = "waiting/calls.rs"]
