@@ -3,22 +3,22 @@
 # code, each of which a model must catch.
 #
 #   ci/loom.sh              models, then the mutants that are not in the ledger as they are
-#                           now
-#   ci/loom.sh --all        all of both, in full: each night
+#                           now, as many as MUTANT_MINUTES (10) of a processor are enough for
+#   ci/loom.sh --mutants    only those mutants, all of them
+#   ci/loom.sh --all        all of both, in full
 #   ci/loom.sh --deep       models only, with one preemption more than they set
-#   ci/loom.sh --unbounded  models only, with any number: days, by hand
+#   ci/loom.sh --unbounded  models only, with any number: days
 #
 # The ledger, loom-tests/generated/CAUGHT_MUTANTS, has a line for each mutant that was
 # caught, with a hash of what that depends on (loom-tests/mutator/src/ledger.rs). It is
 # written anew at the end of each run; commit it. One that is older costs time, no more.
 #
-# A model explores with the bound on preemptions that it sets. The slow ones are in a ledger
-# of their own, loom-tests/generated/SLOW_MODELS, with what they took in seconds when they
-# last passed and a hash of what they run. While that is the same, they explore with one
-# preemption less.
+# A model explores with the bound on preemptions that it sets. Those that take 5 seconds of a
+# processor and more are listed in loom-tests/generated/SLOW_MODELS, and explore in full in
+# `--all` only: otherwise with one preemption less, or two if they take 100 seconds.
 #
 # LOOM_MAX_PREEMPTIONS=n takes the place of all bounds, in the models and the
-# mutants alike; the ledger is then neither read nor written. The number of executions of
+# mutants alike; the ledgers are then neither read nor written. The number of executions of
 # each model is in models.log, in the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,8 +26,8 @@ cd "$(dirname "$0")/.."
 ci/setup.sh base
 
 # Before anything else is built: it fails if a mutant does not apply any more.
-cargo build -q -p sluicegate-mutator
-mutator="$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/sluicegate-mutator"
+[ -n "${MUTATOR:-}" ] || cargo build -q -p sluicegate-mutator
+mutator=$(realpath "${MUTATOR:-${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator}")
 export mutator LC_ALL=C
 mutants=$("$mutator" list loom-tests/mutants)
 
@@ -41,14 +41,14 @@ models=(cargo test -q -p sluicegate-loom-tests --profile loom)
 [ -n "${LOOM_MAX_PREEMPTIONS:-}" ] || unset LOOM_MAX_PREEMPTIONS
 
 case "${1:-}" in
-    "" | --all) ;;
+    "" | --mutants | --all) ;;
     --deep) export LOOM_DEEPER=1 ;;
     --unbounded) export LOOM_UNBOUNDED=1 ;;
-    *) echo "usage: ci/loom.sh [--all | --deep | --unbounded]" >&2; exit 2 ;;
+    *) echo "usage: ci/loom.sh [--mutants | --all | --deep | --unbounded]" >&2; exit 2 ;;
 esac
 
 export work="$target"
-ledger=loom-tests/generated/CAUGHT_MUTANTS
+ledger=loom-tests/generated/CAUGHT_MUTANTS slow=loom-tests/generated/SLOW_MODELS
 sort <<<"$mutants" >"$work/mutants"
 
 # Of a build with these arguments, the test binaries.
@@ -57,64 +57,64 @@ binaries_of() {
         sed -nE 's/.*"executable":"([^"]+)".*/\1/p'
 }
 
+# The seconds of a processor that a command takes, whose output goes to a log, in `took`.
+cpu_seconds() {
+    local output=$1 TIMEFORMAT="%U %S"
+    shift
+    took=$({ time "$@" >"$output" 2>&1 || true; } 2>&1 | awk '{ print int($1 + $2 + 0.5) }')
+}
+
 # Each model in a process of its own, as many at once as there are processors: a file
 # after the other would leave processors idle while the last model of each goes on. The slow
 # ones first, or the last would run alone.
 model() {
-    local file=$1 name=$2 binary=$3 began=$SECONDS
-    if grep -q "^$file $name " "$work/models.known"; then
-        export LOOM_DEEPER=-1
-    fi
-    "$binary" --exact "$name" --nocapture >"$work/models/$file.$name" 2>&1 || true
+    local fewer=$1 file=$2 name=$3 binary=$4 log="$work/models/$2.$3" took finished
+    [ "$fewer" = 0 ] || export LOOM_DEEPER=-$fewer
+    cpu_seconds "$log" "$binary" --exact "$name" --nocapture
     # Run, and not only named.
-    grep -q '^test result: ok. 1 passed' "$work/models/$file.$name" ||
-        { cat "$work/models/$file.$name"; echo "loom: $file: $name fails"; touch "$work/failed"; }
-    echo "$file $name $((SECONDS - began))" >>"$work/models.times"
+    grep -q '^test result: ok. 1 passed' "$log" || { cat "$log"; echo "loom: $file: $name fails"; touch "$work/failed"; }
+    echo "$file $name $took $fewer" >>"$work/models.times"
+    finished=$(wc -l <"$work/models.times")
+    [ $((finished % 20)) != 0 ] || echo "$finished of $(wc -l <"$work/models.list") models"
 }
 
-started=$SECONDS
-rm -rf "$work/models" "$work/models.times" "$work/failed"
-mkdir "$work/models"
-binaries=$(binaries_of)
-for binary in $binaries; do
-    file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
-    "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$file \1 $binary:p"
-done >"$work/models.list"
-slow=loom-tests/generated/SLOW_MODELS
-"$mutator" models >"$work/models.hashes"
-# Those that passed in full, with their seconds, by what they ran then and would run now.
-if [[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]]; then
-    awk 'NR == FNR { now[$1] = $2; next } now[$1] == $4' "$work/models.hashes" "$slow" >"$work/models.known"
-else
-    : >"$work/models.known"
-fi
-export -f model
-awk -v slow="$slow" 'FILENAME == slow { took[$1, $2] = $3; next } { print took[$1, $2] + 0, $0 }' "$slow" "$work/models.list" |
-    sort -rn | cut -d' ' -f2- |
-    xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _
-(cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
-[ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
-count() { grep -cE "$1" "$work/models.list" || true; }
-canaries=$(count ' canary_')
-# The designs, and a control that the same models let pass.
-refused=$(count '^refused .*exceed')
-names=$(count '^names ')
-passed=$(($(count .) - canaries - refused - names))
-summary="models: $passed passed, canaries: $canaries caught, refused designs: $refused caught"
-[ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
-echo "$summary ($((SECONDS - started)) s)"
-printf '\nslowest models, of which %d explored with one preemption less than they set, and in full when they last changed\n' \
-    "$(wc -l <"$work/models.known")"
-sort -rn -k 3 "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $3, $1, $2 }'
-[[ ${1:-} =~ ^(--all)?$ ]] || exit 0
-if [ -z "${LOOM_MAX_PREEMPTIONS:-}" ]; then
-    awk -v known="$work/models.known" -v hashes="$work/models.hashes" '
-        FILENAME == known { print; seen[$1, $2] = 1; next }
-        FILENAME == hashes { hash[$1] = $2; next }
-        $3 >= 5 && !seen[$1, $2] { print $1, $2, $3, hash[$1] }
-    ' "$work/models.known" "$work/models.hashes" "$work/models.times" | sort >"$work/models.slow"
+run_models() {
+    local binary file canaries refused names passed
+    rm -rf "$work/models" "$work/models.times" "$work/failed"
+    mkdir "$work/models"
+    for binary in $(binaries_of); do
+        file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
+        "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$file \1 $binary:p"
+    done >"$work/models.list"
+    export -f model cpu_seconds
+    awk -v slow="$slow" -v ordinary="$([[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]] && echo 1)" '
+        FILENAME == slow { took[$1, $2] = $3; next }
+        { seconds = took[$1, $2] + 0; print seconds, ordinary ? (seconds >= 5) + (seconds >= 100) : 0, $0 }
+    ' "$slow" "$work/models.list" | sort -rn | cut -d' ' -f2- | xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _
+    (cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
+    [ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
+    count() { grep -cE "$1" "$work/models.list" || true; }
+    canaries=$(count ' canary_')
+    # The designs, and a control that the same models let pass.
+    refused=$(count '^refused .*exceed')
+    names=$(count '^names ')
+    passed=$(($(count .) - canaries - refused - names))
+    [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
+    echo "models: $passed passed, canaries: $canaries caught, refused designs: $refused caught ($SECONDS s)"
+    printf '\nslowest models, by seconds of a processor\n'
+    sort -rn -k 3 "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $3, $1, $2 }'
+    awk '$4 > 0 { n++ } END { if (n) print n " slow models explored with fewer preemptions than they set: ci/loom.sh --all explores them in full" }' \
+        "$work/models.times"
+    [[ -z ${LOOM_MAX_PREEMPTIONS:-} && ${1:-} =~ ^(--all)?$ ]] || return 0
+    # Those that were explored in full, by what they took now, and the others by what they took then.
+    awk -v slow="$slow" '
+        FILENAME == slow { took[$1, $2] = $3; next }
+        { seconds = $4 > 0 ? took[$1, $2] : $3; if (seconds >= 5) print $1, $2, seconds }
+    ' "$slow" "$work/models.times" | sort >"$work/models.slow"
     cmp -s "$work/models.slow" "$slow" || cp "$work/models.slow" "$slow"
-fi
+}
+if [ "${1:-}" != --mutants ]; then run_models "${1:-}"; fi
+[[ ${1:-} =~ ^(--all|--mutants)?$ ]] || exit 0
 
 # A mutant is a row of a table (loom-tests/mutator). It is built and run in a copy of the
 # sources, so that the tree is never touched, and in a target folder of its own: cargo takes
@@ -122,19 +122,28 @@ fi
 # As many at once as there are processors, each in a copy and a folder of theirs, where
 # one follows the other: what no mutant changes is compiled once.
 mutant() {
-    local name=$1 began=$SECONDS copy="$work/mutant-$slot" log="$work/mutant-$slot.log" catchers missed
+    local name=$1 copy="$work/mutant-$slot" log="$work/mutant-$slot.log" catchers missed took
+    if [ -n "$seconds" ] && awk -v seconds="$seconds" '{ sum += $1 } END { exit (sum < seconds) }' "$work/mutants.times"; then
+        echo "$name" >>"$work/left"
+        return 0
+    fi
     export CARGO_TARGET_DIR="$work/mutants-$slot" CARGO_INCREMENTAL=1
     read -r -a catchers <<<"$(awk -v name="$name" '$1 == name { gsub(",", " ", $3); print $3 }' "$work/mutants")"
     # What it writes is newer than what was built last, or cargo would take that for it.
     "$mutator" apply loom-tests/mutants "$name" "$copy" || return 0
-    missed=$(cd "$copy" && escaped_from "${catchers[@]}") || missed="NOT RUN"
+    cpu_seconds "$log.missed" escaped_from "$copy" "${catchers[@]}"
+    missed=$(<"$log.missed")
     "$mutator" restore loom-tests/mutants "$name" "$copy" || exit 255
     touch "$work/$([ -n "$missed" ] && echo escaped || echo caught)/$name"
-    printf '%-44s %5d  %s\n' "$name" "$((SECONDS - began))" "${missed:-${catchers[*]}}"
+    echo "$took $name" >>"$work/mutants.times"
+    printf '%4d/%d  %-44s %5d  %s\n' "$(wc -l <"$work/mutants.times")" "$(wc -l <"$work/changed")" \
+        "$name" "$took" "${missed:-${catchers[*]}}"
 }
 
-# Prints which of these models do not catch what is built here, if any.
+# Prints which of these models do not catch what is built in this folder, if any.
 escaped_from() {
+    cd "$1" || { echo "NOT RUN"; return; }
+    shift
     local model files=() binaries missed=()
     local -A file
     # Only the files with the models that are to catch it.
@@ -143,7 +152,7 @@ escaped_from() {
         files+=(--test "${file[$model]}")
     done
     # A mutant that does not build is not caught, it is broken.
-    binaries=$(binaries_of "${files[@]}" 2>"$log") || { cat "$log" >&2; echo "DOES NOT BUILD"; return; }
+    binaries=$(binaries_of "${files[@]}" 2>"$log") || { echo "DOES NOT BUILD"; cat "$log"; return; }
     for model in "$@"; do
         # A model that a mutant makes endless is stopped; that does not count. By the time of
         # a processor, and not of the wall: the machine may have others at work.
@@ -171,6 +180,8 @@ record() {
 
 rm -rf "$work/caught" "$work/escaped" "$work"/escaped-* "$work"/mutant-*
 mkdir "$work/caught" "$work/escaped"
+: >"$work/mutants.times"
+: >"$work/left"
 # In the ledger as they are now.
 if [ -f "$ledger" ]; then
     comm -12 <(cut -d' ' -f1,2 "$work/mutants") <(sort "$ledger") | cut -d' ' -f1 >"$work/known"
@@ -182,7 +193,11 @@ if [ "${1:-}" = --all ] || [ -n "${LOOM_MAX_PREEMPTIONS:-}" ]; then
 else
     cp "$work/known" "$work/unchanged"
 fi
-cut -d' ' -f1 "$work/mutants" | comm -23 - "$work/unchanged" >"$work/changed"
+# Those of one model after the other, so that less is compiled in between.
+comm -23 <(cut -d' ' -f1 "$work/mutants") "$work/unchanged" | join - "$work/mutants" | sort -k 3 | cut -d' ' -f1 >"$work/changed"
+seconds=""
+[ -n "${1:-}" ] || seconds=$((${MUTANT_MINUTES:-10} * 60))
+export seconds
 trap record EXIT
 
 if [ -s "$work/changed" ]; then
@@ -190,11 +205,11 @@ if [ -s "$work/changed" ]; then
         mkdir -p "$work/mutant-$slot" "$work/mutants-$slot"
         tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$work/mutant-$slot"
         # With what the models were built from, but for our own crates.
-        [ -d "$work/mutants-$slot/loom" ] || tar -C "$work" -cf - --exclude='*sluicegate*' \
+        [ -d "$work/mutants-$slot/loom" ] || [ ! -d "$work/loom" ] || tar -C "$work" -cf - --exclude='*sluicegate*' \
             --exclude='incremental' loom | tar -xf - -C "$work/mutants-$slot"
     done
-    export -f mutant escaped_from binaries_of
-    printf '\n%-44s %5s  %s\n' mutant s "caught by"
+    export -f mutant escaped_from binaries_of cpu_seconds
+    printf '\n%-53s %7s  %s\n' mutant "cpu s" "caught by"
     xargs -P "$(nproc)" --process-slot-var=slot -I{} bash -c "$(declare -p models)"'; set -uo pipefail; mutant {}' \
         <"$work/changed"
     rm -rf "$work"/mutant-*
@@ -202,9 +217,9 @@ fi
 total=$(wc -l <"$work/mutants")
 unchanged=$(wc -l <"$work/unchanged")
 fresh=$(find "$work/caught" -type f | wc -l)
-caught=$((unchanged + fresh))
+left=$(wc -l <"$work/left")
 
 echo
-echo "$summary, mutants: $caught of $total caught ($fresh run now, $unchanged unchanged since they were caught)"
-[ "$total" -gt 0 ] && [ "$caught" -eq "$total" ] || { echo "loom: a mutant escaped"; exit 1; }
-echo "$((passed + canaries + refused + names + total)) passed, 0 failed"
+echo "mutants: $((unchanged + fresh)) of $total caught ($fresh run now, $unchanged unchanged since they were caught)"
+[ "$left" = 0 ] || { echo "LEFT for ci/loom.sh --mutants, after $((seconds / 60)) minutes of a processor: $left changed mutants"; paste -sd' ' "$work/left" | fold -sw 120; }
+[ "$total" -gt 0 ] && [ "$((unchanged + fresh + left))" -eq "$total" ] || { echo "loom: a mutant escaped"; exit 1; }

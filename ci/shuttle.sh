@@ -2,7 +2,7 @@
 # Crowds of 5 to 20 callers that wait in line, under a seeded scheduler: more callers than loom
 # can explore. Each crowd runs under some hundreds of schedules.
 #
-#   ci/shuttle.sh           as in each test run
+#   ci/shuttle.sh           400 schedules of each
 #   ci/shuttle.sh 100000    that many schedules of each crowd, by hand
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,9 +2,8 @@
 //! another than in its ledger of caught mutants.
 //!
 //! The hash of a mutant is that of the files it changes, as changed, and of the files of its models
-//! with the modules of `loom-tests/src` that these use. The hash of a file of models is that of the
-//! engine, of the file, and of the same modules. Both have the version and the profile of loom.
-//! Comments, white space and unit tests do not count.
+//! with the modules of `loom-tests/src` that these use, and the version and the profile of loom. Comments,
+//! white space and unit tests do not count.
 //!
 //! A model may run code of other files than the mutant changes, and a change there could let the mutant
 //! escape. `ci/loom.sh --all` is for that.
@@ -41,40 +40,9 @@ pub(crate) fn print_mutants(table: &Table) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn print_models() -> Result<(), String> {
-    let models = Models::read()?;
-    let mut engine = Vec::new();
-    for path in rust_files(Path::new("src"))? {
-        let is_code = !path.ends_with("tests.rs") && path != Path::new("src/docs.rs");
-        if is_code {
-            engine.push((path.display().to_string(), text_of(&path)?));
-        }
-    }
-    let engine = hash_of(&engine);
-    for (file, text) in &models.texts {
-        let mut texts = vec![
-            ("engine".to_owned(), engine.clone()),
-            (file.clone(), models.hashes[file].clone()),
-        ];
-        for included in included_by(text) {
-            let text = text_of(Path::new(&included))?;
-            texts.push((included, text));
-        }
-        println!("{file} {}", hash_of(&texts));
-    }
-    Ok(())
-}
-
-/// The files of other crates that a file of models compiles as its own.
-fn included_by(text: &str) -> Vec<String> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix("#[path = \"../../"));
-    lines.filter_map(|line| Some(line.strip_suffix("\"]")?.to_owned())).collect()
-}
-
 /// The files of models.
 struct Models {
-    texts: BTreeMap<String, String>,
-    /// A hash of each with the modules that it uses, and of loom.
+    /// A hash of each file with the modules that it uses, and of loom.
     hashes: BTreeMap<String, String>,
     /// The file of each model.
     file_of: BTreeMap<String, String>,
@@ -95,7 +63,7 @@ impl Models {
                 file_of.insert(found[1].to_owned(), file.clone());
             }
         }
-        Ok(Models { texts, hashes, file_of })
+        Ok(Models { hashes, file_of })
     }
 }
 

@@ -4,7 +4,6 @@
 //! mutator check TABLES...             each mutant is one of the sources as they are
 //! mutator names TABLES                the names
 //! mutator list TABLES                 NAME HASH MODEL,MODEL of each, see `ledger`
-//! mutator models                      FILE HASH of each file of models, see `ledger`
 //! mutator apply TABLES NAME FOLDER    writes the mutant into this copy of the sources
 //! mutator restore TABLES NAME FOLDER  puts the sources back
 //! ```
@@ -42,14 +41,13 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             Ok(())
         }
         ["list", tables] => ledger::print_mutants(&read(tables)?),
-        ["models"] => ledger::print_models(),
         ["apply", tables, name, folder] => {
             write(folder, &table_with(&read(tables)?, name)?.applied()?)
         }
         ["restore", tables, name, folder] => {
             write(folder, &table_with(&read(tables)?, name)?.sources()?)
         }
-        _ => Err("usage: mutator check TABLES... | names TABLES | list TABLES | models | \
+        _ => Err("usage: mutator check TABLES... | names TABLES | list TABLES | \
                   apply TABLES NAME FOLDER | restore TABLES NAME FOLDER"
             .to_owned()),
     }
