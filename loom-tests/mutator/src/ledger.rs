@@ -1,9 +1,9 @@
 //! Hashes of what an earlier result depends on: `ci/loom.sh` runs a mutant again when its hash is
 //! another than in its ledger of caught mutants.
 //!
-//! The hash of a mutant is that of the files it changes, as changed, and of the files of its models
-//! with the modules of `loom-tests/src` that these use, and the version and the profile of loom. Comments,
-//! white space and unit tests do not count.
+//! The hash of a mutant is that of the files it changes, as changed; of its models with the helpers in their
+//! files and the modules of `loom-tests/src` that these use; and of the version and the profile of loom.
+//! Comments, white space and unit tests do not count.
 //!
 //! A model may run code of other files than the mutant changes, and a change there could let the mutant
 //! escape. `ci/loom.sh --all` is for that.
@@ -33,7 +33,9 @@ pub(crate) fn print_mutants(table: &Table) -> Result<(), String> {
             return Err(format!("{name}: no model is to catch it"));
         }
         for file in files {
-            texts.push((file.clone(), models.hashes[file].clone()));
+            let Models { texts: all, shared, .. } = &models;
+            texts.push((file.clone(), without_other_models(&all[file], &mutant.models)));
+            texts.push(("shared".to_owned(), shared[file].clone()));
         }
         println!("{name} {} {}", hash_of(&texts), mutant.models.join(","));
     }
@@ -42,8 +44,9 @@ pub(crate) fn print_mutants(table: &Table) -> Result<(), String> {
 
 /// The files of models.
 struct Models {
-    /// A hash of each file with the modules that it uses, and of loom.
-    hashes: BTreeMap<String, String>,
+    texts: BTreeMap<String, String>,
+    /// For each file, a hash of the modules that it uses, and of loom.
+    shared: BTreeMap<String, String>,
     /// The file of each model.
     file_of: BTreeMap<String, String>,
 }
@@ -51,11 +54,9 @@ struct Models {
 impl Models {
     fn read() -> Result<Self, String> {
         let texts = by_stem(Path::new("loom-tests/tests"))?;
-        let shared = Shared::read()?;
-        let mut hashes = BTreeMap::new();
-        for (file, text) in &texts {
-            hashes.insert(file.clone(), shared.hash_with(file, text));
-        }
+        let modules = Shared::read()?;
+        let hash = |(file, text): (&String, &String)| (file.clone(), modules.hash_for(text));
+        let shared = texts.iter().map(hash).collect();
         let name = regex(r"fn ([a-z0-9_]+)\(\)")?;
         let mut file_of = BTreeMap::new();
         for (file, text) in &texts {
@@ -63,13 +64,13 @@ impl Models {
                 file_of.insert(found[1].to_owned(), file.clone());
             }
         }
-        Ok(Models { hashes, file_of })
+        Ok(Models { texts, shared, file_of })
     }
 }
 
-/// What files of models have in common.
+/// Modules and settings that files of models have in common.
 struct Shared {
-    /// The modules of `loom-tests/src` by their names, with what finds a use of each.
+    /// The modules of `loom-tests/src` by their names, with the pattern of a use of each.
     modules: BTreeMap<String, (String, Regex)>,
     loom: String,
 }
@@ -94,17 +95,16 @@ impl Shared {
         Ok(Shared { modules, loom })
     }
 
-    fn hash_with(&self, file: &str, text: &str) -> String {
-        let mut texts = vec![
-            (format!("tests/{file}"), text.to_owned()),
-            ("loom".to_owned(), self.loom.clone()),
-        ];
+    /// The hash of the modules that a file of models uses, and those that these use.
+    fn hash_for(&self, text: &str) -> String {
+        let mut texts = vec![("loom".to_owned(), self.loom.clone())];
         let mut unused: Vec<&String> = self.modules.keys().collect();
         loop {
             let is_used = |name: &str| {
                 let usage = &self.modules[name].1;
                 SHARED_BY_ALL.contains(&name)
                     // The crate's own page names all of them.
+                    || usage.is_match(text)
                     || texts.iter().any(|(user, text)| user != "lib" && usage.is_match(text))
             };
             let (used, rest): (Vec<_>, Vec<_>) = unused.into_iter().partition(|name| is_used(name));
@@ -115,6 +115,20 @@ impl Shared {
             texts.extend(used.iter().map(|name| ((*name).clone(), self.modules[*name].0.clone())));
         }
     }
+}
+
+/// The text of a file of models with only these of them.
+fn without_other_models(text: &str, models: &[String]) -> String {
+    let mut parts = text.split("#[test]");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (body, after) = part.split_once("\n}\n").unwrap_or((part, ""));
+        if models.iter().any(|model| body.contains(&format!("fn {model}()"))) {
+            rest += body;
+        }
+        rest += after;
+    }
+    rest
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {

@@ -14,7 +14,7 @@ pub(crate) type Table = BTreeMap<String, Mutant>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
-    /// What is wrong.
+    /// The fault, for readers.
     #[serde(rename = "sentence")]
     _sentence: String,
     /// The models that must fail, each of them.
