@@ -340,3 +340,20 @@ fn an_estimate_shows_what_is_charged() {
     let shown = format!("{bucket:?}");
     assert_eq!(shown, "SettleableBucket { quota: \"10 / second\", remaining: 7 }");
 }
+
+#[test]
+fn a_credit_takes_permits_off_the_count_of_the_present_window_alone() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(10 / minute), &clock).unwrap();
+    window.try_acquire(6).unwrap();
+    assert_eq!((window.credit(0), window.credit(4), window.count()), (0, 4, 2));
+    assert_eq!((window.credit(9), window.count()), (2, 0));
+    window.try_acquire(10).unwrap();
+    clock.advance(Duration::from_secs(60));
+    assert_eq!((window.credit(1), window.count()), (0, 0));
+    // What was credited is not there to be given back again.
+    let estimate = window.try_acquire_settleable(5).unwrap();
+    assert_eq!(window.credit(3), 3);
+    assert_eq!(estimate.settle(0).unwrap().given_back(), 2);
+    assert_eq!(window.count(), 0);
+}

@@ -122,6 +122,33 @@ impl<C: Clock> FixedWindow<C> {
     pub fn with_max_limit(self, max_limit: u64) -> Result<FixedWindow<C>, ConfigError> {
         Ok(FixedWindow { core: self.core.with_max_limit(max_limit)? })
     }
+
+    /// Takes up to `permits` off the count of the present window, and returns how many: never more than it has
+    /// counted. Callers in line look again.
+    ///
+    /// For permits that come back without the [`Estimate`] or the [`Receipt`] of their grant, such as by another
+    /// process. Those are exact; this believes the caller: a window admits at most its limit and what is credited in
+    /// it, so a permit that one of them gives back must not be credited too. What was taken in a window that has
+    /// ended is lost.
+    ///
+    /// Lock-free; does not allocate; reads the clock. Returns 0 while a reset is in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{FixedWindow, rate};
+    ///
+    /// let window = FixedWindow::new(rate!(10 / day))?;
+    /// window.try_acquire(6)?;
+    /// assert_eq!(window.credit(4), 4);
+    /// assert_eq!(window.peek(0)?.remaining(), 8);
+    /// assert_eq!(window.credit(1_000), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "refund", alias = "put_back")]
+    pub fn credit(&self, permits: u64) -> u64 {
+        self.core.credit(permits)
+    }
 }
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");

@@ -26,7 +26,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Returns the word, brought forward to the current time, and that time.
-    fn look(&self) -> (u64, T::Now) {
+    pub(super) fn look(&self) -> (u64, T::Now) {
         let (seen, now) = self.glance();
         if let Some(word) = self.counter.at(seen, &now) {
             return (word, now);

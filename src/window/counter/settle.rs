@@ -32,6 +32,9 @@
 //! so a CAS that finds an earlier word again does the right thing. For receipts and callers that leave
 //! the line, which need more than that, see `turns.rs`.
 //!
+//! A *credit* gives back what no estimate names: permits are taken off the count of the present window as far
+//! as there are any, so that window's charge is the less by them.
+//!
 //! # What is lost
 //!
 //! * What is given back after the window has ended, by the clock of the caller that settles. Nobody
@@ -124,12 +127,7 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
             return 0;
         }
         let now = self.counter.now(now_nanos);
-        let Some((seen, given)) = self.lower(number, changes, permits, &now) else { return 0 };
-        // Wakers are a user's code, so the settlement has ended.
-        if is_gated(seen) {
-            self.wake();
-        }
-        given
+        self.lower_and_wake(number, changes, permits, &now)
     }
 
     fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
@@ -164,6 +162,29 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
 }
 
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
+    /// Takes up to `permits` off the count of the present window, and returns how many.
+    pub(crate) fn credit(&self, permits: u64) -> u64 {
+        if permits == 0 {
+            return 0;
+        }
+        let (word, now) = self.look();
+        let number = self.counter.fields().number(word);
+        // A reset in progress leaves nothing to give back.
+        let Some(changes) = self.word.companion().changes() else { return 0 };
+        self.lower_and_wake(number, changes, permits, &now)
+    }
+
+    /// Takes up to `permits` off the count of the window with this number, if that counts at `now`, and
+    /// there were no more `changes`. Returns how many, and lets those in line look again.
+    fn lower_and_wake(&self, number: u64, changes: u64, permits: u64, now: &T::Now) -> u64 {
+        let Some((seen, given)) = self.lower(number, changes, permits, now) else { return 0 };
+        // Wakers are a user's code, so the settlement has ended.
+        if is_gated(seen) {
+            self.wake();
+        }
+        given
+    }
+
     /// Takes `permits` off the count of the window with this number, if that counts at `now`, and
     /// there were no more `changes`. Returns the word from before, and how many it took off.
     pub(super) fn lower(
