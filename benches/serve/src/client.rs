@@ -127,6 +127,6 @@ impl Client {
 
 fn envoy_request(number: usize) -> RateLimitRequest {
     let entry = Entry { key: "user".to_owned(), value: format!("user-{number}") };
-    let descriptor = RateLimitDescriptor { entries: vec![entry], limit: None, hits_addend: None };
+    let descriptor = RateLimitDescriptor { entries: vec![entry], ..RateLimitDescriptor::default() };
     RateLimitRequest { domain: "bench".to_owned(), descriptors: vec![descriptor], hits_addend: 1 }
 }

@@ -108,7 +108,7 @@ pub fn limiters() -> Result<Registry, Box<dyn Error>> {
 async fn service(tell: impl FnOnce(SocketAddr) -> io::Result<()>) -> Result<(), Box<dyn Error>> {
     let domain = tempfile::Builder::new().suffix(".yaml").tempfile()?;
     domain.as_file().write_all(DOMAIN.as_bytes())?;
-    let envoy = EnvoyLimits::open(domain.path())?;
+    let envoy = EnvoyLimits::open(domain.path(), None)?;
     let service = Service::new(Limiters::new(limiters()?));
     let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await?;
     let server = server.counted(service.metrics()).deciding(&service);
@@ -151,6 +151,12 @@ impl RateLimitService for Grants {
         };
         let overall_code = Code::Ok as i32;
         let (statuses, response_headers_to_add) = (vec![status], Vec::new());
-        Ok(Response::new(RateLimitResponse { overall_code, statuses, response_headers_to_add }))
+        let dynamic_metadata = None;
+        Ok(Response::new(RateLimitResponse {
+            overall_code,
+            statuses,
+            response_headers_to_add,
+            dynamic_metadata,
+        }))
     }
 }

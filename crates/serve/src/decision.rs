@@ -21,6 +21,7 @@ mod seconds;
 mod several;
 
 pub use self::answer::{Answer, Decision, Reason};
+pub(crate) use self::ask::Ask;
 pub use self::check::{Check, CheckError};
 pub use self::key::{Key, MAX_KEY_BYTES};
 pub(crate) use self::levels::check_length;

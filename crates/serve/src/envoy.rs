@@ -7,12 +7,16 @@
 //! | `unit` | spans of time |
 //! | `parts` | the limits of a request's descriptors |
 //! | `counters` | the counts of each descriptor |
+//! | `answer` | the decision on a request's descriptors |
+//! | `verdict` | the status of one descriptor |
+//! | `response` | the codes, the fields for the client, and the metadata |
+//! | `codec` | reads questions whose fields are all known |
 //! | `counts` | requests by domain and answer |
-//! | `answer` | the answer to a request |
 //! | `service` | the service of gRPC, and its limits, which can be read again |
 //! | `protocol` | the messages |
 
 mod answer;
+mod codec;
 mod config;
 mod counters;
 mod counts;
@@ -23,8 +27,10 @@ pub mod protocol {
     //! The messages, their client and their server, as they are generated from the files in `proto`.
     include!("envoy/protocol/protocol.rs");
 }
+mod response;
 mod service;
 mod unit;
+mod verdict;
 
 pub use self::config::{EnvoyError, EnvoyMistake};
 pub use self::service::EnvoyLimits;

@@ -24,6 +24,7 @@
 pub mod api;
 mod body_share;
 mod bounded_body;
+mod bounded_key;
 pub mod decision;
 pub mod envoy;
 mod limiters;

@@ -14,5 +14,9 @@ mod health;
 mod hostile;
 #[path = "envoy/limits.rs"]
 mod limits;
+#[path = "envoy/policies.rs"]
+mod policies;
 #[path = "envoy/served.rs"]
 mod served;
+#[path = "envoy/told.rs"]
+mod told;

@@ -49,14 +49,24 @@ pub(super) struct ServeArgs {
     policy_format: Option<FormatName>,
     /// File of envoyproxy/ratelimit, or folder of such files (.yaml, .yml), to answer Envoy by
     ///
-    /// Each file is a domain. They are read again on SIGHUP, and what was counted stays.
+    /// Each file is a domain. They are read again on SIGHUP, and what was counted stays. A limit may name a limiter
+    /// of --policy: `rate_limit: { limiter: NAME }`.
     #[arg(long, value_name = "PATH")]
     envoy: Option<PathBuf>,
     /// Tells Envoy the fields `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` for the responses of clients
     ///
-    /// They are those of the limit that a request is over, or else of the one that has least left.
+    /// They are those of the limit that a request is over, or else of the one that has least left. `RateLimit-Shadow`
+    /// names the limits in shadow mode that it exceeds.
     #[arg(long, requires = "envoy")]
     envoy_response_fields: bool,
+    /// Repeats Envoy's questions in the dynamic metadata of the answers, for access logs
+    #[arg(long, requires = "envoy")]
+    envoy_question_in_metadata: bool,
+    /// Lets Envoy give back hits (`is_negative_hits`)
+    ///
+    /// Any program that can connect can then give back what others have used.
+    #[arg(long, requires = "envoy")]
+    envoy_give_back: bool,
     #[command(flatten)]
     redis: RedisArgs,
     /// Serve no playground
@@ -121,10 +131,8 @@ impl ServeArgs {
         let runtime = runtime.map_err(Failure::io("threads"))?;
         let read = |path| self.read(path, runtime.handle());
         let policy = self.policy.as_deref().map(read).transpose()?;
-        let mut envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
-        if self.envoy_response_fields {
-            envoy = envoy.map(EnvoyLimits::with_response_fields);
-        }
+        let limiters = policy.as_ref().map(|policy| policy.service.limiters().clone());
+        let envoy = self.envoy.as_ref().map(|path| self.envoy(path, limiters)).transpose()?;
         let playground = (!self.no_playground).then(|| playground(policy.as_ref()));
         let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
         if policy.is_none() && envoy.is_none() && playground.is_none() {
@@ -146,6 +154,20 @@ impl ServeArgs {
         let service = self.service(Limiters::new(registry), watched)?;
         let name = path.display().to_string();
         Ok(ServedPolicy { service, name, servers, _watch: watch })
+    }
+
+    fn envoy(&self, path: &Path, limiters: Option<Limiters>) -> Result<EnvoyLimits, EnvoyError> {
+        let mut envoy = EnvoyLimits::open(path, limiters)?;
+        if self.envoy_response_fields {
+            envoy = envoy.with_response_fields();
+        }
+        if self.envoy_question_in_metadata {
+            envoy = envoy.with_question_in_metadata();
+        }
+        if self.envoy_give_back {
+            envoy = envoy.with_giving_back();
+        }
+        Ok(envoy)
     }
 
     fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
@@ -256,11 +278,12 @@ impl Parts {
 
     /// Reads the files again. The registry's observer tells the changes of the policy, or its mistakes.
     async fn reload(&self) {
-        reload_envoy(self.envoy.as_ref()).await;
         let reloaded = match &self.policy {
             Some(policy) => policy.service.reload().await.is_some(),
             None => self.envoy.is_some(),
         };
+        // Its files may name limiters that the policy has only now.
+        reload_envoy(self.envoy.as_ref()).await;
         if !reloaded {
             tell(&"SIGHUP: there is no file to read again, so everything stays as it is");
         }

@@ -246,8 +246,34 @@ fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
     served.wait_for("2 domains of ");
     fs::write(&file, "domain: b\n").unwrap();
     served.signal("-HUP");
-    served.wait_for("another file has the domain \"b\" too");
+    served.wait_for("b.yaml: domain: is \"b\", as in ");
     served.wait_for("the limits for Envoy stay as they were");
+    assert!(served.end("-TERM").success());
+}
+
+#[test]
+fn a_descriptor_of_envoy_can_name_a_limiter_of_the_policy_which_is_read_again_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, limits) = (folder.path().join("p.toml"), folder.path().join("a.yaml"));
+    let policy_of = |name: &str| {
+        let limiter = format!(
+            "limiters.{name} = {{ policy = \"fixed_window\", key = \"all\", limit = 1, interval = \"1 day\" }}\n"
+        );
+        fs::write(&policy, limiter).unwrap();
+    };
+    let limits_of = |name: &str| {
+        let limit = format!("  - key: k\n    rate_limit: {{ limiter: {name} }}\n");
+        fs::write(&limits, format!("domain: a\ndescriptors:\n{limit}")).unwrap();
+    };
+    policy_of("one");
+    limits_of("one");
+    let mut served = served_file(&policy, &["--envoy", limits.to_str().unwrap()]);
+    limits_of("two");
+    served.signal("-HUP");
+    served.wait_for("is \"two\": must be one of the policy's: one");
+    policy_of("two");
+    served.signal("-HUP");
+    served.wait_for("1 domain of ");
     assert!(served.end("-TERM").success());
 }
 

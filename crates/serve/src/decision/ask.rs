@@ -19,7 +19,7 @@ pub(crate) struct Ask<'l> {
 
 impl<'l> Ask<'l> {
     /// Returns a question for `cost` permits, or for as many as the policy says.
-    pub(super) fn new(limiter: &'l NamedLimiter, key: Cow<'l, [u8]>, cost: Option<u64>) -> Ask<'l> {
+    pub(crate) fn new(limiter: &'l NamedLimiter, key: Cow<'l, [u8]>, cost: Option<u64>) -> Ask<'l> {
         let of_policy = || limiter.policy().cost.fixed().unwrap_or(1);
         Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
     }
@@ -75,13 +75,13 @@ impl<'l> Ask<'l> {
     }
 
     /// Returns the answer to this question for another number of permits, and takes nothing.
-    pub(super) async fn peek_for(&self, permits: u64) -> Answer<'l> {
+    pub(crate) async fn peek_for(&self, permits: u64) -> Answer<'l> {
         self.look_for(permits).await.0
     }
 
     /// Does the same as [`peek_for`](Ask::peek_for), with the denial that can be [noted](Ask::note_denial): that of a
     /// limiter in memory.
-    pub(super) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
+    pub(crate) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
         let answer = match self.limiter.handle() {
             Handle::Single(handle) => handle.peek_pass(permits),
             Handle::Keyed(handle) => handle.peek_pass(&self.key, permits),
@@ -98,7 +98,7 @@ impl<'l> Ask<'l> {
 
     /// Counts a denial that a look has told, as if the permits had been asked for. Returns the answer, which is that of a
     /// penalty if the denial was the last offence before one.
-    pub(super) fn note_denial(&self, denied: &Denied) -> Answer<'l> {
+    pub(crate) fn note_denial(&self, denied: &Denied) -> Answer<'l> {
         match self.limiter.handle() {
             Handle::Single(handle) => handle.note_denial(self.permits, denied),
             Handle::Keyed(handle) => handle.note_denial(&self.key, self.permits, denied),
@@ -108,18 +108,37 @@ impl<'l> Ask<'l> {
     }
 
     /// Returns the name of the limiter, and the key.
-    pub(super) fn limiter_and_key(&self) -> (&'l str, &[u8]) {
+    pub(crate) fn limiter_and_key(&self) -> (&'l str, &[u8]) {
         (self.limiter.name(), &self.key)
     }
 
-    pub(super) fn permits(&self) -> u64 {
+    pub(crate) fn permits(&self) -> u64 {
         self.permits
+    }
+
+    /// Returns true if the limiter can give back permits that were taken.
+    pub(crate) fn is_revocable(&self) -> bool {
+        !self.limiter.policy().shadow && !matches!(self.limiter.handle(), Handle::Remote(_))
+    }
+
+    /// Takes the permits, or else all that are left, since they were used already.
+    pub(crate) async fn take_or_drain(&self) -> Answer<'l> {
+        let answer = self.take().await;
+        if !answer.is_granted() {
+            match self.limiter.handle() {
+                Handle::Single(handle) => _ = handle.try_acquire_up_to(self.permits),
+                Handle::Keyed(handle) => _ = handle.try_acquire_up_to(&self.key, self.permits),
+                // A server takes all or nothing.
+                Handle::Remote(_) => {}
+            }
+        }
+        answer
     }
 
     /// Takes the permits so that they can be given back; `None` for a limiter that gives nothing back: one on a server,
     /// or one with `shadow`.
-    pub(super) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
-        if self.limiter.policy().shadow {
+    pub(crate) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
+        if !self.is_revocable() {
             return None;
         }
         Some(match self.limiter.handle() {
@@ -164,11 +183,11 @@ impl<'l> Ask<'l> {
         self.limiter
     }
 
-    pub(super) fn granted(&self, grant: &Grant) -> Answer<'l> {
+    pub(crate) fn granted(&self, grant: &Grant) -> Answer<'l> {
         Answer::granted(self.limiter.name(), self.permits, grant)
     }
 
-    pub(super) fn denied(&self, denied: &Denied) -> Answer<'l> {
+    pub(crate) fn denied(&self, denied: &Denied) -> Answer<'l> {
         let left = match self.limiter.handle() {
             Handle::Single(handle) => handle.penalty_left(),
             Handle::Keyed(handle) => handle.penalty_left(&self.key),

@@ -1,73 +1,93 @@
-//! The answer to a request.
+//! The decision on a request's descriptors.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use sluicegate::{Denied, Estimate, Grant};
+use sluicegate::{Denied, Estimate, Receipt};
 use sluicegate_policy::SharedClock;
 use tonic::Status;
 
-use super::counters::Counters;
-use super::domains::Domains;
-use super::parts::{Counted, Part, parts};
-use super::protocol::envoy::config::core::v3::HeaderValue;
-use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::{
-    Code, DescriptorStatus, RateLimit,
-};
-use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use super::counters::{Counters, Reported};
+use super::domains::Mode;
+use super::parts::{By, Counted, Hits, Part};
+use super::unit::Span;
+use super::verdict::{Told, Verdict};
 
-/// Decides a request: every descriptor is within its limit, and the hits of all are counted; or one is not,
-/// and nothing is counted. Limits in shadow mode are asked by themselves, once each. The fields of the client's
-/// response are told if asked for.
-pub(super) fn answer<C: SharedClock>(
-    domains: &Domains,
+/// Decides on the descriptors of a request, and returns their verdicts and whether it is refused: because one of
+/// them is over its limit, or all of those in quota mode are.
+///
+/// Hits that the request names are counted in any case. A request that names none takes its hit of each limit, or
+/// of none. Limits in shadow mode are asked by themselves, once each.
+///
+/// # Errors
+///
+/// `UNAVAILABLE` if there is no space for the count of a descriptor.
+pub(super) async fn decide<C: SharedClock>(
     counters: &Counters<C>,
-    request: &RateLimitRequest,
-    with_fields: bool,
-) -> Result<RateLimitResponse, Status> {
-    let parts = parts(domains, request)?;
+    parts: &[Part<'_>],
+) -> Result<(Vec<Verdict>, bool), Status> {
     let answers = Answers { counters };
-    let enforced: Vec<&Counted> =
-        parts.iter().filter_map(Part::counted).filter(|counted| !counted.is_shadow).collect();
-    let mut of_enforced = match answers.take_all(&enforced)? {
-        Ok(statuses) => statuses,
-        Err(over) => answers.look_at_all(&enforced, over)?,
+    let mut verdicts = Vec::with_capacity(parts.len());
+    let mut asked = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        verdicts.push(match part {
+            Part::Free { remaining } => Verdict::free(*remaining),
+            Part::Counted(counted) if counted.hits == Hits::Ask && !counted.is_shadow() => {
+                asked.push((index, counted));
+                // Until it is asked.
+                Verdict::free(0)
+            }
+            Part::Counted(counted) => answers.count(counted).await?,
+        });
     }
-    .into_iter();
-    let status = |part: &Part| match part {
-        Part::Free { remaining } => Some(free(*remaining)),
-        Part::Counted(counted) if counted.is_shadow => Some(answers.ask(counted)),
-        // As many as there are.
-        Part::Counted(_) => of_enforced.next(),
-    };
-    let statuses: Vec<DescriptorStatus> = parts.iter().filter_map(status).collect();
-    let is_over = statuses.iter().any(|status| status.code == Code::OverLimit as i32);
-    let overall_code = if is_over { Code::OverLimit } else { Code::Ok } as i32;
-    let response_headers_to_add = if with_fields { fields(&statuses) } else { Vec::new() };
-    Ok(RateLimitResponse { overall_code, statuses, response_headers_to_add })
+    // A single question is answered in one step.
+    if asked.len() > 1 || is_refused(parts, &verdicts) {
+        let mut sums = Sums::new();
+        for (index, counted) in &asked {
+            verdicts[*index] = answers.look(counted, Some(&mut sums)).await?;
+        }
+        asked.retain(|(index, _)| !verdicts[*index].is_over);
+    }
+    if !is_refused(parts, &verdicts) {
+        answers.take_all(parts, &asked, &mut verdicts).await?;
+    }
+    let is_refused = is_refused(parts, &verdicts);
+    Ok((verdicts, is_refused))
 }
 
-/// Returns the fields that tell a client the limit that is nearest: one that it is over, or else the one that has
-/// least left.
-fn fields(statuses: &[DescriptorStatus]) -> Vec<HeaderValue> {
-    let limits =
-        statuses.iter().filter_map(|status| Some((status, status.current_limit.as_ref()?)));
-    let nearest = limits
-        .min_by_key(|(status, _)| (status.code != Code::OverLimit as i32, status.limit_remaining));
-    let Some((status, limit)) = nearest else { return Vec::new() };
-    let until_reset = status.duration_until_reset.unwrap_or_default();
-    // A client that comes earlier is refused.
-    let seconds = until_reset.seconds + i64::from(until_reset.nanos > 0);
-    let field = |key: &str, value: String| HeaderValue { key: key.to_owned(), value };
-    vec![
-        field("RateLimit-Limit", limit.requests_per_unit.to_string()),
-        field("RateLimit-Remaining", status.limit_remaining.to_string()),
-        field("RateLimit-Reset", seconds.to_string()),
-    ]
+/// The permits that are asked of each key of each limiter of the policy.
+type Sums<'c> = HashMap<(&'c str, &'c [u8]), u64>;
+
+fn is_refused(parts: &[Part<'_>], verdicts: &[Verdict]) -> bool {
+    let (mut has_quotas, mut has_room) = (false, false);
+    for (part, verdict) in parts.iter().zip(verdicts) {
+        let Part::Counted(counted) = part else { continue };
+        match counted.mode() {
+            Mode::Enforced if verdict.is_over => return true,
+            Mode::Enforced | Mode::Shadow => {}
+            Mode::Quota => {
+                has_quotas = true;
+                has_room |= !verdict.is_over;
+            }
+        }
+    }
+    has_quotas && !has_room
 }
 
-fn full(_: Denied) -> Status {
-    // Envoy then does what its `failure_mode_deny` says.
-    Status::unavailable("there is no space for the count of another descriptor")
+/// A hit that was taken, and can be given back.
+enum Taken<'c> {
+    Window(Estimate<'static>),
+    Limiter(Receipt<'c>),
+}
+
+impl Taken<'_> {
+    /// What it cannot take back stays counted; no limit is exceeded.
+    fn give_back(self) {
+        match self {
+            Taken::Window(estimate) => _ = estimate.settle(0),
+            Taken::Limiter(receipt) => _ = receipt.give_back(),
+        }
+    }
 }
 
 struct Answers<'a, C: SharedClock> {
@@ -75,133 +95,191 @@ struct Answers<'a, C: SharedClock> {
 }
 
 impl<C: SharedClock> Answers<'_, C> {
-    /// Counts the hits of all and returns their statuses, or counts nothing and returns the index of one that
-    /// is over its limit.
-    fn take_all(
+    /// Takes the hits of all, or of none if the request is refused after all: another one was faster, or this one
+    /// has a descriptor twice.
+    async fn take_all(
         &self,
-        enforced: &[&Counted],
-    ) -> Result<Result<Vec<DescriptorStatus>, usize>, Status> {
-        for (index, counted) in enforced.iter().enumerate() {
-            if self.look_at(counted)?.is_err() {
-                return Ok(Err(index));
+        parts: &[Part<'_>],
+        asked: &[(usize, &Counted<'_>)],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), Status> {
+        let mut taken = Vec::with_capacity(asked.len());
+        let answer = self.take_each(asked, verdicts, &mut taken).await;
+        // What is dropped stays counted.
+        if answer.is_ok() && !is_refused(parts, verdicts) {
+            return Ok(());
+        }
+        // The last first: a receipt gives back only what nothing has followed.
+        taken.into_iter().rev().for_each(Taken::give_back);
+        answer?;
+        for (index, counted) in asked {
+            if !verdicts[*index].is_over {
+                verdicts[*index] = self.look(counted, None).await?;
+                // By itself it would be granted, or it is over by now; the request is refused for another.
+                verdicts[*index].is_over = false;
             }
         }
-        let mut taken: Vec<Estimate<'static>> = Vec::with_capacity(enforced.len());
-        for (index, counted) in enforced.iter().enumerate() {
-            let Ok(estimate) = self.take(counted) else {
-                // Another request was faster since, or this one has the descriptor twice.
-                for estimate in taken {
-                    // What it cannot take back stays counted; no limit is exceeded.
-                    let _ = estimate.settle(0);
-                }
-                return Ok(Err(index));
-            };
-            taken.push(estimate);
-        }
-        // Estimates that are dropped keep what was counted.
-        let granted = enforced.iter().zip(&taken);
-        Ok(Ok(granted
-            .map(|(counted, estimate)| self.granted(counted, &estimate.grant()))
-            .collect()))
+        Ok(())
     }
 
-    fn take(&self, counted: &Counted) -> Result<Estimate<'static>, Denied> {
-        self.counters.take(&counted.key, counted.requests, counted.hits)
-    }
-
-    fn peek(&self, counted: &Counted, hits: u64) -> Result<Grant, Denied> {
-        self.counters.peek(&counted.key, counted.requests, hits)
-    }
-
-    /// Returns the statuses of all, of which the one at index `over` is over its limit. Counts nothing.
-    fn look_at_all(
+    /// Takes the hits of one after the other, up to one that refuses the request: those first that can be given back.
+    async fn take_each<'c>(
         &self,
-        enforced: &[&Counted],
-        over: usize,
-    ) -> Result<Vec<DescriptorStatus>, Status> {
-        let mut statuses = Vec::with_capacity(enforced.len());
-        for (index, counted) in enforced.iter().enumerate() {
-            statuses.push(match self.look_at(counted)? {
-                // By itself it would be granted by now.
-                Ok(_) if index == over => counted.over(self.until_reset(counted)),
-                Ok(_) => self.granted(counted, &self.peek(counted, 0).map_err(full)?),
-                Err(until_reset) => counted.over(until_reset),
+        asked: &[(usize, &'c Counted<'_>)],
+        verdicts: &mut [Verdict],
+        taken: &mut Vec<Taken<'c>>,
+    ) -> Result<(), Status> {
+        for is_revocable in [true, false] {
+            for (index, counted) in asked {
+                if counted.is_revocable() != is_revocable {
+                    continue;
+                }
+                let (verdict, own) = self.take(counted).await?;
+                let is_over = verdict.is_over;
+                verdicts[*index] = verdict;
+                taken.extend(own);
+                if is_over && counted.mode() == Mode::Enforced {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the hit of a descriptor.
+    async fn take<'c>(
+        &self,
+        counted: &'c Counted<'_>,
+    ) -> Result<(Verdict, Option<Taken<'c>>), Status> {
+        let ask = match &counted.by {
+            By::KeyMissing => return Ok((Verdict::of(counted, None, true), None)),
+            By::Limiter(ask) => ask,
+            By::Window { key, requests, span } => {
+                let told = self.told(*requests, *span);
+                if *requests == 0 {
+                    return Ok((Verdict::of(counted, Some(told(0)), true), None));
+                }
+                return match self.counters.take(key, *requests) {
+                    Ok(estimate) => {
+                        let told = told(estimate.grant().remaining());
+                        let verdict = Verdict::of(counted, Some(told), false);
+                        Ok((verdict, Some(Taken::Window(estimate))))
+                    }
+                    Err(denied) => {
+                        check_space(counted, &denied)?;
+                        Ok((Verdict::of(counted, Some(told(0)), true), None))
+                    }
+                };
+            }
+        };
+        if counted.is_revocable()
+            && let Some(answer) = ask.take_revocable()
+        {
+            return Ok(match answer {
+                Ok(receipt) => {
+                    let answer = ask.granted(&receipt.grant());
+                    let verdict = Verdict::of_limiter(counted, &answer);
+                    (verdict, Some(Taken::Limiter(receipt)))
+                }
+                Err(denied) => (Verdict::of_limiter(counted, &ask.denied(&denied)), None),
             });
         }
-        Ok(statuses)
+        Ok((Verdict::of_limiter(counted, &ask.take().await), None))
     }
 
-    /// Asks a limit in shadow mode, which denies nothing.
-    fn ask(&self, counted: &Counted) -> DescriptorStatus {
-        if counted.requests == 0 {
-            return counted.over(self.until_reset(counted));
+    /// Looks at a descriptor, of which nothing is taken. With `sums`, it is looked at together with those before it that
+    /// are for the same key of the same limiter, and a denial counts as one, in its statistics and its penalties.
+    async fn look<'c>(
+        &self,
+        counted: &'c Counted<'_>,
+        sums: Option<&mut Sums<'c>>,
+    ) -> Result<Verdict, Status> {
+        match &counted.by {
+            By::KeyMissing => Ok(Verdict::of(counted, None, true)),
+            By::Limiter(ask) => {
+                let is_noted = sums.is_some();
+                let permits = sums.map_or(ask.permits(), |sums| {
+                    let sum = sums.entry(ask.limiter_and_key()).or_default();
+                    *sum = sum.saturating_add(ask.permits());
+                    *sum
+                });
+                let (mut answer, denied) = ask.look_for(permits).await;
+                if let Some(denied) = denied.filter(|_| is_noted) {
+                    answer = ask.note_denial(&denied);
+                } else if answer.is_granted() {
+                    answer = ask.peek_for(0).await;
+                }
+                Ok(Verdict::of_limiter(counted, &answer))
+            }
+            By::Window { requests: 0, span, .. } => {
+                Ok(Verdict::of(counted, Some(self.told(0, *span)(0)), true))
+            }
+            By::Window { key, requests, span } => {
+                let told = self.told(*requests, *span);
+                match self.counters.peek(key, *requests) {
+                    Ok(grant) => {
+                        // Without the hit that was looked for.
+                        let told = told(grant.remaining().saturating_add(1));
+                        Ok(Verdict::of(counted, Some(told), false))
+                    }
+                    Err(denied) => {
+                        check_space(counted, &denied)?;
+                        Ok(Verdict::of(counted, Some(told(0)), true))
+                    }
+                }
+            }
         }
-        match self.take(counted) {
-            Ok(estimate) => self.granted(counted, &estimate.grant()),
-            Err(denied) => counted.over(self.denied(counted, &denied)),
+    }
+
+    /// Counts the hits of a descriptor by itself, whatever the others do.
+    async fn count(&self, counted: &Counted<'_>) -> Result<Verdict, Status> {
+        match (&counted.by, counted.hits) {
+            (_, Hits::Ask) | (By::KeyMissing, _) => Ok(self.take(counted).await?.0),
+            (By::Window { key, requests, span }, Hits::Report(hits)) => {
+                let told = self.told(*requests, *span);
+                match self.counters.report(key, *requests, hits) {
+                    Ok(Reported { count, is_within }) => {
+                        let told = told(u64::from(*requests).saturating_sub(count));
+                        Ok(Verdict::of(counted, Some(told), !is_within))
+                    }
+                    Err(denied) => {
+                        check_space(counted, &denied)?;
+                        Ok(Verdict::of(counted, Some(told(0)), true))
+                    }
+                }
+            }
+            (By::Window { key, requests, span }, Hits::GiveBack(hits)) => {
+                // A descriptor for which there is no space has no hits.
+                let count = self.counters.give_back(key, *requests, hits).unwrap_or_default();
+                let left = u64::from(*requests).saturating_sub(count);
+                Ok(Verdict::of(counted, Some(self.told(*requests, *span)(left)), false))
+            }
+            // It is over when nothing is left: a limiter counts nothing beyond that.
+            (By::Limiter(ask), Hits::Report(0)) => {
+                Ok(Verdict::of_limiter(counted, &ask.peek_for(1).await))
+            }
+            (By::Limiter(ask), _) => Ok(Verdict::of_limiter(counted, &ask.take_or_drain().await)),
         }
     }
 
-    /// Returns the answer to a descriptor's hits, or the wait until its window ends.
-    fn look_at(&self, counted: &Counted) -> Result<Result<Grant, Duration>, Status> {
-        if counted.requests == 0 {
-            return Ok(Err(self.until_reset(counted)));
+    /// Returns what a window tells, for so many hits that it has left.
+    fn told(&self, requests: u32, span: Span) -> impl Fn(u64) -> Told {
+        let length = span.length().as_nanos() as u64;
+        let until_reset = Duration::from_nanos(length - self.counters.clock().now_nanos() % length);
+        move |remaining| Told {
+            requests,
+            unit: span.unit().number(),
+            remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
+            until_reset,
         }
-        match self.peek(counted, counted.hits) {
-            Ok(grant) => Ok(Ok(grant)),
-            Err(denied @ Denied::Full { .. }) => Err(full(denied)),
-            Err(denied) => Ok(Err(self.denied(counted, &denied))),
-        }
-    }
-
-    fn granted(&self, counted: &Counted, grant: &Grant) -> DescriptorStatus {
-        let remaining = u32::try_from(grant.remaining()).unwrap_or(u32::MAX);
-        // A window that has counted nothing is full already.
-        let until_reset = match grant.reset_after() {
-            Duration::ZERO => self.until_reset(counted),
-            until_reset => until_reset,
-        };
-        counted.status(Code::Ok, remaining, until_reset)
-    }
-
-    fn denied(&self, counted: &Counted, denied: &Denied) -> Duration {
-        denied.reset_after().unwrap_or_else(|| self.until_reset(counted))
-    }
-
-    /// Returns the wait until the window of a descriptor ends.
-    fn until_reset(&self, counted: &Counted) -> Duration {
-        let length = counted.unit.length().as_nanos() as u64;
-        Duration::from_nanos(length - self.counters.clock().now_nanos() % length)
     }
 }
 
-fn free(remaining: u32) -> DescriptorStatus {
-    DescriptorStatus {
-        code: Code::Ok as i32,
-        limit_remaining: remaining,
-        ..DescriptorStatus::default()
+/// Fails if there is no space for a count, unless the limit only counts.
+fn check_space(counted: &Counted<'_>, denied: &Denied) -> Result<(), Status> {
+    if counted.is_shadow() || !matches!(denied, Denied::Full { .. }) {
+        return Ok(());
     }
-}
-
-impl Counted {
-    /// Returns the status beyond the limit. In shadow mode it is within it nevertheless.
-    fn over(&self, until_reset: Duration) -> DescriptorStatus {
-        let code = if self.is_shadow { Code::Ok } else { Code::OverLimit };
-        self.status(code, 0, until_reset)
-    }
-
-    fn status(&self, code: Code, limit_remaining: u32, until_reset: Duration) -> DescriptorStatus {
-        let current_limit = RateLimit {
-            requests_per_unit: self.requests,
-            unit: self.unit.number(),
-            name: self.name.clone(),
-        };
-        DescriptorStatus {
-            code: code as i32,
-            current_limit: Some(current_limit),
-            limit_remaining,
-            // At most a year.
-            duration_until_reset: prost_types::Duration::try_from(until_reset).ok(),
-        }
-    }
+    // Envoy then does what its `failure_mode_deny` says.
+    Err(Status::unavailable("there is no space for the count of another descriptor"))
 }

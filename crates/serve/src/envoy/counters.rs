@@ -1,54 +1,88 @@
 //! The counts of each descriptor.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluicegate::{
     ConfigError, Denied, Each, Estimate, FixedWindow, Grant, Keyed, Rate, Settle, WhenFull,
 };
-
 use sluicegate_policy::SharedClock;
 
-use super::unit::Unit;
+use super::unit::{Span, max_requests};
+use crate::bounded_key::BoundedKeys;
 
-/// Longest key of a descriptor, in bytes: its domain, keys and values.
-pub(super) const MAX_KEY_BYTES: usize = 4_096;
+/// Longest text of a descriptor, in bytes, that is kept as it is: its domain, keys and values.
+const MAX_TEXT_BYTES: usize = 128;
 
-/// The counts of descriptors: fixed windows, each of a unit that begins at a multiple of it since 1970.
+/// Bytes of a key that tell the length of its window.
+const LENGTH_BYTES: usize = size_of::<u64>();
+
+/// The counts of descriptors: fixed windows, each of a span that begins at a multiple of it since 1970.
 ///
 /// At most so many are kept at a time. A count of a window that has ended makes room for another; there
 /// is none for a new descriptor while all are of windows that go on.
 pub(super) struct Counters<C: SharedClock> {
     windows: Keyed<Vec<u8>, Windows<C>>,
+    bounded: BoundedKeys,
 }
 
 type Windows<C> = Each<Arc<FixedWindow<C>>, Make<C>, C>;
 type Make<C> = Box<dyn Fn(&Vec<u8>) -> Arc<FixedWindow<C>> + Send + Sync>;
 
+/// The outcome of hits that are counted whatever the limit.
+pub(super) struct Reported {
+    /// Hits of the window, beyond the limit too.
+    pub(super) count: u64,
+    /// True if they were within the limit.
+    pub(super) is_within: bool,
+}
+
 impl<C: SharedClock> Counters<C> {
     /// Creates counters that read clones of `clock`, in nanoseconds since 1970.
     pub(super) fn new(max_keys: usize, clock: C) -> Result<Counters<C>, ConfigError> {
         let own = clock.clone();
-        let make: Make<C> = Box::new(move |key| Arc::new(window(unit_of(key), own.clone())));
+        let make: Make<C> = Box::new(move |key| Arc::new(window(seconds_of(key), own.clone())));
         let windows = Keyed::builder(Each::with_clock(make, clock))
             .max_keys(max_keys)
             .when_full(WhenFull::Deny)
             .build()?;
-        Ok(Counters { windows })
+        Ok(Counters { windows, bounded: BoundedKeys::default() })
     }
 
-    /// Counts the hits of a descriptor, or none. They can be given back.
-    pub(super) fn take(
-        &self,
-        key: &[u8],
-        limit: u32,
-        hits: u64,
-    ) -> Result<Estimate<'static>, Denied> {
-        self.with(key, limit, |window| window.try_acquire_settleable_owned(hits))
+    /// Counts a hit of a descriptor, or none. It can be given back.
+    pub(super) fn take(&self, key: &[u8], limit: u32) -> Result<Estimate<'static>, Denied> {
+        self.with(key, limit, |window| window.try_acquire_settleable_owned(1))?
+    }
+
+    /// Counts hits, whatever the limit: they have been used.
+    pub(super) fn report(&self, key: &[u8], limit: u32, hits: u64) -> Result<Reported, Denied> {
+        self.with(key, limit, |window| {
+            let is_within = match hits {
+                0 => window.count() <= u64::from(limit),
+                hits if limit > 0 && window.try_acquire(hits).is_ok() => true,
+                hits => {
+                    // An estimate of nothing is always granted. What is beyond the largest count is not
+                    // counted, and does not matter.
+                    let _ = window.try_acquire_settleable(0)?.settle(hits);
+                    false
+                }
+            };
+            Ok(Reported { count: window.count(), is_within })
+        })?
+    }
+
+    /// Gives back hits of the present window, and returns how many it has.
+    pub(super) fn give_back(&self, key: &[u8], limit: u32, hits: u64) -> Result<u64, Denied> {
+        self.with(key, limit, |window| {
+            let _ = window.credit(hits);
+            window.count()
+        })
     }
 
     /// Returns the answer that [`take`](Counters::take) would give.
-    pub(super) fn peek(&self, key: &[u8], limit: u32, hits: u64) -> Result<Grant, Denied> {
-        self.with(key, limit, |window| window.peek(hits))
+    pub(super) fn peek(&self, key: &[u8], limit: u32) -> Result<Grant, Denied> {
+        self.with(key, limit, |window| window.peek(1))?
     }
 
     /// Calls the window of a descriptor, with this limit in force: what it has counted stays. A window that
@@ -57,16 +91,37 @@ impl<C: SharedClock> Counters<C> {
         &self,
         key: &[u8],
         limit: u32,
-        call: impl FnOnce(&Arc<FixedWindow<C>>) -> Result<T, Denied>,
+        call: impl FnOnce(&Arc<FixedWindow<C>>) -> T,
     ) -> Result<T, Denied> {
         self.windows.with_limiter(key, |window| {
-            let limit = u64::from(limit);
+            // A limit of 0 is the caller's affair.
+            let limit = u64::from(limit.max(1));
             if window.limit() != limit {
-                // Every limit fits, up to that of its unit.
+                // Every limit fits, up to that of its span.
                 let _ = window.reconfigure(limit);
             }
             call(window)
-        })?
+        })
+    }
+
+    /// Returns the key of a descriptor: different for different spans, domains and entries, and never long.
+    pub(super) fn key<'e>(
+        &self,
+        span: Span,
+        domain: &str,
+        entries: impl IntoIterator<Item = Entry<'e>>,
+    ) -> Vec<u8> {
+        let text = text(domain, entries);
+        let text = self.bounded.bound(Cow::Owned(text), MAX_TEXT_BYTES);
+        let mut key = Vec::with_capacity(LENGTH_BYTES + text.len());
+        key.extend(span.seconds().to_le_bytes());
+        key.extend_from_slice(&text);
+        key
+    }
+
+    /// Returns what bounds the keys of this service.
+    pub(super) fn bounded(&self) -> &BoundedKeys {
+        &self.bounded
     }
 
     pub(super) fn clock(&self) -> &C {
@@ -74,37 +129,43 @@ impl<C: SharedClock> Counters<C> {
     }
 }
 
-/// Returns a window that can have any limit of its unit.
-fn window<C: SharedClock>(unit: Unit, clock: C) -> FixedWindow<C> {
-    let rate = Rate::new(1, unit.length()).expect("one in a second or longer is in range");
-    let window = FixedWindow::with_clock(rate, clock).expect("a limit of 1 is in range");
-    window.with_max_limit(unit.max_requests().into()).expect("no window is faster than it may be")
+/// An entry of a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<'e> {
+    pub(super) key: &'e str,
+    /// The value, or the pattern for which all values count together.
+    pub(super) value: Result<&'e str, &'e str>,
 }
 
-/// Returns the key of a descriptor: different for different units, domains and entries.
-pub(super) fn key<'e>(
-    unit: Unit,
-    domain: &str,
-    entries: impl IntoIterator<Item = (&'e str, &'e str)>,
-) -> Vec<u8> {
-    let mut bytes = vec![unit.number() as u8];
-    let mut push = |text: &str| {
+/// Returns a window that can have any limit of its length.
+fn window<C: SharedClock>(seconds: u64, clock: C) -> FixedWindow<C> {
+    let rate = Rate::new(1, Duration::from_secs(seconds)).expect("a second or longer is in range");
+    let window = FixedWindow::with_clock(rate, clock).expect("a limit of 1 is in range");
+    window.with_max_limit(max_requests(seconds).into()).expect("no window is faster than it may be")
+}
+
+fn text<'e>(domain: &str, entries: impl IntoIterator<Item = Entry<'e>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut push = |kind: u8, text: &str| {
         // The lengths tell where a text ends, whatever is in it.
+        bytes.push(kind);
         bytes.extend((text.len() as u64).to_le_bytes());
         bytes.extend(text.as_bytes());
     };
-    push(domain);
-    for (key, value) in entries {
-        push(key);
-        push(value);
+    push(b'd', domain);
+    for Entry { key, value } in entries {
+        push(b'k', key);
+        match value {
+            Ok(value) => push(b'v', value),
+            Err(pattern) => push(b'*', pattern),
+        }
     }
     bytes
 }
 
-fn unit_of(key: &[u8]) -> Unit {
-    let number = key.first().copied().unwrap_or_default();
+fn seconds_of(key: &[u8]) -> u64 {
     // `key` has written it.
-    Unit::from_number(number.into()).unwrap_or(Unit::Second)
+    key.first_chunk::<LENGTH_BYTES>().map_or(1, |seconds| u64::from_le_bytes(*seconds).max(1))
 }
 
 #[cfg(test)]
@@ -114,45 +175,62 @@ mod tests {
     use sluicegate::ManualClock;
 
     use super::*;
+    use crate::envoy::unit::Unit;
 
-    const UNITS: [Unit; 7] =
-        [Unit::Second, Unit::Minute, Unit::Hour, Unit::Day, Unit::Week, Unit::Month, Unit::Year];
+    fn counters() -> Counters<Arc<ManualClock>> {
+        Counters::new(10, Arc::new(ManualClock::new())).unwrap()
+    }
+
+    fn one(unit: Unit) -> Span {
+        Span::new(unit, 1).unwrap()
+    }
 
     #[test]
-    fn a_window_of_each_unit_has_space_for_every_limit_of_it() {
-        for unit in UNITS {
-            let window = window(unit, Arc::new(ManualClock::new()));
-            let most = unit.max_requests().into();
+    fn a_window_of_each_length_has_space_for_every_limit_of_it_and_for_a_count_beyond() {
+        for seconds in [1, 2, 60, 3_600, 86_400, 36_525 * 86_400] {
+            let window = window(seconds, Arc::new(ManualClock::new()));
+            let most = u64::from(max_requests(seconds));
             window.reconfigure(most).unwrap();
             assert!(window.try_acquire(most).is_ok());
             assert!(window.try_acquire(1).is_err());
+            window.try_acquire_settleable(0).unwrap().settle(1).unwrap();
+            assert_eq!(window.count(), most + 1, "{seconds}");
         }
     }
 
     #[test]
-    fn different_descriptors_have_different_keys() {
+    fn different_descriptors_have_different_keys_and_none_is_long() {
+        let counters = counters();
+        let entry = |key, value| Entry { key, value: Ok(value) };
+        let (minute, second) = (one(Unit::Minute), one(Unit::Second));
+        let long = "x".repeat(5_000);
+        let longer = "x".repeat(5_001);
         let keys = [
-            key(Unit::Second, "a", [("b", "c")]),
-            key(Unit::Minute, "a", [("b", "c")]),
-            key(Unit::Second, "ab", [("", "c")]),
-            key(Unit::Second, "a", [("bc", "")]),
-            key(Unit::Second, "a", [("", "bc")]),
-            key(Unit::Second, "a", [("b", "c"), ("", "")]),
-            key(Unit::Second, "a", []),
+            counters.key(second, "a", [entry("b", "c")]),
+            counters.key(minute, "a", [entry("b", "c")]),
+            counters.key(second, "ab", [entry("", "c")]),
+            counters.key(second, "a", [entry("bc", "")]),
+            counters.key(second, "a", [entry("", "bc")]),
+            counters.key(second, "a", [entry("b", "c"), entry("", "")]),
+            counters.key(second, "a", [Entry { key: "b", value: Err("c") }]),
+            counters.key(second, "a", []),
+            counters.key(second, "a", [entry("b", &long)]),
+            counters.key(minute, "a", [entry("b", &long)]),
+            counters.key(second, "a", [entry("b", &longer)]),
         ];
         for (place, one) in keys.iter().enumerate() {
             assert!(keys[..place].iter().all(|other| other != one), "{one:?}");
-            assert!(UNITS.contains(&unit_of(one)));
+            assert!(one.len() <= LENGTH_BYTES + MAX_TEXT_BYTES);
         }
     }
 
     #[test]
     fn a_limit_that_changes_keeps_the_count() {
-        let counters = Counters::new(10, Arc::new(ManualClock::new())).unwrap();
-        let key = key(Unit::Hour, "a", [("b", "c")]);
-        let _ = counters.take(&key, 5, 3).unwrap();
-        assert_eq!(counters.peek(&key, 4, 0).unwrap().remaining(), 1);
-        assert!(counters.take(&key, 2, 1).is_err());
-        assert_eq!(counters.take(&key, 9, 1).unwrap().grant().remaining(), 5);
+        let counters = counters();
+        let key = counters.key(one(Unit::Hour), "a", [Entry { key: "b", value: Ok("c") }]);
+        assert!(counters.report(&key, 5, 3).unwrap().is_within);
+        assert_eq!(counters.peek(&key, 4).unwrap().remaining(), 0);
+        assert!(counters.take(&key, 2).is_err());
+        assert_eq!(counters.take(&key, 9).unwrap().grant().remaining(), 5);
     }
 }

@@ -6,9 +6,14 @@ use prometheus_client::registry::Registry as Page;
 
 use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
 
+type Labels = [(&'static str, String); 2];
+
 /// The counts of all domains that are configured, or were. A clone is the same counts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts(Family<[(&'static str, String); 2], Counter>);
+pub(super) struct Counts {
+    requests: Family<Labels, Counter>,
+    shadowed: Family<Labels, Counter>,
+}
 
 /// The counts of a domain.
 #[derive(Debug, Default)]
@@ -20,15 +25,24 @@ pub(super) struct DomainCounts {
 impl Counts {
     pub(super) fn register(&self, page: &mut Page) {
         let help = "Requests of Envoy for domains that are configured, by their answer";
-        page.register("sluicegate_envoy_requests", help, self.0.clone());
+        page.register("sluicegate_envoy_requests", help, self.requests.clone());
+        let help = "Descriptors that a limit in shadow mode would have refused";
+        page.register("sluicegate_envoy_shadowed", help, self.shadowed.clone());
     }
 
     /// Returns the counts of a domain, which are those that it had before.
     pub(super) fn of(&self, domain: &str) -> DomainCounts {
         let count = |code: &str| {
-            self.0.get_or_create_owned(&[("domain", domain.to_owned()), ("code", code.to_owned())])
+            let labels = [("domain", domain.to_owned()), ("code", code.to_owned())];
+            self.requests.get_or_create_owned(&labels)
         };
         DomainCounts { within: count("ok"), over: count("over_limit") }
+    }
+
+    /// Returns the count of the refusals that a limit in shadow mode has not made.
+    pub(super) fn shadowed(&self, domain: &str, limit: &str) -> Counter {
+        let labels = [("domain", domain.to_owned()), ("limit", limit.to_owned())];
+        self.shadowed.get_or_create_owned(&labels)
     }
 }
 

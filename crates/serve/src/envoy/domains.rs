@@ -1,10 +1,17 @@
 //! The limit of a descriptor.
 
+mod pattern;
+
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use prometheus_client::metrics::counter::Counter;
+use prost_types::Struct;
 
 use super::counts::{Counts, DomainCounts};
+use super::unit::Span;
 
-use super::unit::Unit;
+use self::pattern::Pattern;
 
 /// The limits of all domains.
 #[derive(Debug, Default)]
@@ -29,45 +36,70 @@ pub(super) struct Level {
 #[derive(Debug, Default)]
 struct Values {
     exact: HashMap<String, Level>,
-    /// Beginnings of values, in the order of the file.
-    beginnings: Vec<(String, Level)>,
+    /// Values with `*`, in the order of the file.
+    patterns: Vec<(Pattern, Level)>,
     /// For any other value.
     any: Option<Box<Level>>,
 }
 
 /// One limit.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Limit {
-    /// The requests of each unit; `None` for a limit that is unlimited.
-    pub(super) rate: Option<(u32, Unit)>,
-    /// True if it only counts.
-    pub(super) is_shadow: bool,
-    /// True if all values that begin alike have one count.
-    pub(super) is_shared: bool,
+    pub(super) terms: Terms,
+    pub(super) mode: Mode,
     /// Its name, or nothing.
     pub(super) name: String,
+    /// Its name, or else the keys and values of its descriptor in the file.
+    pub(super) label: String,
     /// Names of limits that do not apply where this one does.
     pub(super) replaces: Vec<String>,
+    /// Told to Envoy while it is not exceeded.
+    pub(super) metadata: Option<Arc<Struct>>,
+    /// Requests that it would have refused, if it only counts.
+    pub(super) shadowed: Counter,
+}
+
+/// What a limit grants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Terms {
+    /// Everything.
+    Unlimited,
+    /// So many requests in each span of time.
+    Window { requests: u32, span: Span },
+    /// What the limiter of this name in the policy grants.
+    Limiter(String),
+}
+
+/// The part that a limit has in a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A request that exceeds it is refused.
+    Enforced,
+    /// A request is refused that exceeds all such limits of its descriptors.
+    Quota,
+    /// It only counts.
+    Shadow,
 }
 
 /// The limit that was found for a descriptor.
 #[derive(Debug)]
 pub(super) struct Found<'d> {
     pub(super) limit: &'d Limit,
-    /// The text that stands for the last value, if all values that begin alike have one count.
-    pub(super) shared: Option<&'d str>,
+    /// The entries whose values have one count together, by their index, with the text that stands for the value.
+    pub(super) shared: Vec<(usize, &'d str)>,
 }
 
 impl Domains {
-    /// Adds a domain, and returns true if there is no other of its name.
-    pub(super) fn add(&mut self, name: String, level: Level) -> bool {
-        self.0.insert(name, Domain { level, counts: DomainCounts::default() }).is_none()
+    /// Adds a domain.
+    pub(super) fn add(&mut self, name: String, level: Level) {
+        self.0.insert(name, Domain { level, counts: DomainCounts::default() });
     }
 
     /// Counts the requests of each domain in its series of `counts`.
     pub(super) fn count_in(&mut self, counts: &Counts) {
         for (name, domain) in &mut self.0 {
             domain.counts = counts.of(name);
+            domain.level.count_in(counts, name);
         }
     }
 
@@ -85,30 +117,29 @@ impl Domains {
     }
 
     /// Returns the limit of a descriptor: the one of as many entries, each of which is that of the entry's
-    /// key and value, or else of the first beginning of its value, or else of its key with any value.
+    /// key and value, or else of the first pattern that its value matches, or else of its key with any value.
     pub(super) fn find<'d, 'e>(
         &'d self,
         domain: &str,
         entries: impl IntoIterator<Item = (&'e str, &'e str)>,
     ) -> Option<Found<'d>> {
         let mut level = &self.0.get(domain)?.level;
-        let mut shared = None;
-        for (key, value) in entries {
+        let mut shared = Vec::new();
+        for (index, (key, value)) in entries.into_iter().enumerate() {
             let values = level.keys.get(key)?;
-            let beginning = || {
-                let mut beginnings = values.beginnings.iter();
-                beginnings.find(|(beginning, _)| value.starts_with(beginning))
-            };
-            (level, shared) = if let Some(level) = values.exact.get(value) {
-                (level, None)
-            } else if let Some((beginning, level)) = beginning() {
-                (level, Some(beginning.as_str()))
+            let pattern = || values.patterns.iter().find(|(pattern, _)| pattern.matches(value));
+            level = if let Some(level) = values.exact.get(value) {
+                level
+            } else if let Some((pattern, level)) = pattern() {
+                if pattern.is_shared() {
+                    shared.push((index, pattern.text()));
+                }
+                level
             } else {
-                (values.any.as_deref()?, None)
+                values.any.as_deref()?
             };
         }
-        let limit = level.limit.as_ref()?;
-        Some(Found { limit, shared: shared.filter(|_| limit.is_shared) })
+        Some(Found { limit: level.limit.as_ref()?, shared })
     }
 }
 
@@ -117,16 +148,33 @@ impl Level {
         Level { limit, keys: HashMap::new() }
     }
 
-    /// Adds what comes after a key with a value, or with any value, and returns true if there is no other
-    /// of these.
-    pub(super) fn add(&mut self, key: &str, value: Option<&str>, below: Level) -> bool {
+    /// Adds what comes after a key with a value, or with any value. All values that match one with `*` have one
+    /// count if it `is_shared`.
+    pub(super) fn add(&mut self, key: &str, value: Option<&str>, is_shared: bool, below: Level) {
         let values = self.keys.entry(key.to_owned()).or_default();
-        let Some(value) = value else { return values.any.replace(Box::new(below)).is_none() };
-        let Some(beginning) = value.strip_suffix('*') else {
-            return values.exact.insert(value.to_owned(), below).is_none();
-        };
-        let is_first = values.beginnings.iter().all(|(other, _)| other != beginning);
-        values.beginnings.push((beginning.to_owned(), below));
-        is_first
+        match value {
+            None => values.any = Some(Box::new(below)),
+            Some(value) if value.contains('*') => {
+                values.patterns.push((Pattern::new(value, is_shared), below));
+            }
+            Some(value) => {
+                values.exact.insert(value.to_owned(), below);
+            }
+        }
+    }
+
+    fn count_in(&mut self, counts: &Counts, domain: &str) {
+        if let Some(limit) = &mut self.limit
+            && limit.mode == Mode::Shadow
+        {
+            limit.shadowed = counts.shadowed(domain, &limit.label);
+        }
+        for values in self.keys.values_mut() {
+            let patterns = values.patterns.iter_mut().map(|(_, level)| level);
+            let any = values.any.as_deref_mut();
+            for level in values.exact.values_mut().chain(patterns).chain(any) {
+                level.count_in(counts, domain);
+            }
+        }
     }
 }

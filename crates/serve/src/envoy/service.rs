@@ -10,35 +10,42 @@ use sluicegate::UnixClock;
 use sluicegate_policy::SharedClock;
 use tonic::{Request, Response, Status, async_trait};
 
-use super::answer::answer;
+use super::answer::decide;
 use super::config::{self, EnvoyError};
 use super::counters::Counters;
 use super::counts::Counts;
 use super::domains::Domains;
+use super::parts::Sources;
 use super::protocol::envoy::service::ratelimit::v3::rate_limit_service_server::{
     RateLimitService, RateLimitServiceServer,
 };
 use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use super::response::{Extras, response};
+use crate::limiters::Limiters;
 use crate::metrics::Metrics;
 
 /// The limits of domains, for Envoy. A clone is the same limits.
 ///
-/// **Guarantee.** In each unit, counted from 1970 on, no descriptor has more hits than its limit, whatever
-/// the number of connections. A month has 30 days and a year 365, as in envoyproxy/ratelimit.
+/// **Guarantee.** In each unit, counted from 1970 on, no descriptor is granted more hits than its limit and those
+/// that are given back, whatever the number of connections. A month has 30 days and a year 365, as in
+/// envoyproxy/ratelimit.
 ///
 /// | | envoyproxy/ratelimit | here |
 /// |---|---|---|
-/// | a descriptor of several is over its limit | the hits of the others count all the same | nothing is counted |
-/// | hits beyond what is left | count, and are refused | are refused, and do not count |
+/// | one of several descriptors is over its limit, and the request names no hits | the hits of the others count all the same | nothing is counted |
+/// | hits that the request names (`hits_addend`), beyond what is left | count, and are refused | the same |
 /// | a limit is changed in the file | its count stays | the same |
 /// | no space for a new descriptor | evicted by Redis, if set up so | refused by `UNAVAILABLE` |
 pub struct EnvoyLimits<C: SharedClock = UnixClock> {
     shared: Arc<Shared<C>>,
-    with_fields: bool,
+    extras: Extras,
+    gives_back: bool,
 }
 
 struct Shared<C: SharedClock> {
     path: PathBuf,
+    /// The limiters of the policy that the files may name.
+    limiters: Option<Limiters>,
     domains: ArcSwap<Domains>,
     counters: Counters<C>,
     counts: Counts,
@@ -49,13 +56,16 @@ impl EnvoyLimits {
     pub const MAX_KEYS: usize = 1_000_000;
 
     /// Reads a file, or the files of a folder whose names end with `.yaml` or `.yml`, each of which has one
-    /// domain. Blocks while it reads.
+    /// domain and may name `limiters`. Blocks while it reads.
     ///
     /// # Errors
     ///
     /// [`EnvoyError`], with all mistakes of all files.
-    pub fn open(path: impl Into<PathBuf>) -> Result<EnvoyLimits, EnvoyError> {
-        EnvoyLimits::with_clock(path, EnvoyLimits::MAX_KEYS, UnixClock::new())
+    pub fn open(
+        path: impl Into<PathBuf>,
+        limiters: Option<Limiters>,
+    ) -> Result<EnvoyLimits, EnvoyError> {
+        EnvoyLimits::with_clock(path, limiters, EnvoyLimits::MAX_KEYS, UnixClock::new())
     }
 }
 
@@ -68,16 +78,21 @@ impl<C: SharedClock> EnvoyLimits<C> {
     /// [`EnvoyError`], with all mistakes of all files; [`EnvoyError::Room`] for 0 or too many `max_keys`.
     pub fn with_clock(
         path: impl Into<PathBuf>,
+        limiters: Option<Limiters>,
         max_keys: usize,
         clock: C,
     ) -> Result<EnvoyLimits<C>, EnvoyError> {
         let path = path.into();
-        let mut domains = config::read(&path)?;
+        let mut domains = {
+            let in_force = limiters.as_ref().map(Limiters::load);
+            config::read(&path, in_force.as_deref().map(Arc::as_ref))?
+        };
         let counts = Counts::default();
         domains.count_in(&counts);
         let counters = Counters::new(max_keys, clock).map_err(EnvoyError::Room)?;
-        let shared = Shared { path, domains: ArcSwap::from_pointee(domains), counters, counts };
-        Ok(EnvoyLimits { shared: Arc::new(shared), with_fields: false })
+        let domains = ArcSwap::from_pointee(domains);
+        let shared = Arc::new(Shared { path, limiters, domains, counters, counts });
+        Ok(EnvoyLimits { shared, extras: Extras::default(), gives_back: false })
     }
 
     /// Reads the files again. What was counted stays. If a file has a mistake, all limits stay as they were.
@@ -86,7 +101,9 @@ impl<C: SharedClock> EnvoyLimits<C> {
     ///
     /// [`EnvoyError`], with all mistakes of all files.
     pub fn reload(&self) -> Result<(), EnvoyError> {
-        let mut domains = config::read(&self.shared.path)?;
+        let in_force = self.shared.limiters.as_ref().map(Limiters::load);
+        let in_force = in_force.as_deref().map(Arc::as_ref);
+        let mut domains = config::read(&self.shared.path, in_force)?;
         domains.count_in(&self.shared.counts);
         self.shared.domains.store(Arc::new(domains));
         Ok(())
@@ -105,11 +122,29 @@ impl<C: SharedClock> EnvoyLimits<C> {
     }
 
     /// Tells Envoy fields for the client's response: `RateLimit-Limit`, `RateLimit-Remaining` and
-    /// `RateLimit-Reset`, of the limit that the request is over, or else of the one that has least left. By
-    /// default it tells none.
+    /// `RateLimit-Reset`, of the limit that the request is over, or else of the one that has least left; and
+    /// `RateLimit-Shadow`, the names of limits in shadow mode that it exceeds. By default it tells none.
     #[must_use]
-    pub fn with_response_fields(self) -> EnvoyLimits<C> {
-        EnvoyLimits { with_fields: true, ..self }
+    pub fn with_response_fields(mut self) -> EnvoyLimits<C> {
+        self.extras.fields = true;
+        self
+    }
+
+    /// Repeats the question in the metadata of the response, for access logs: the domain, the descriptors and
+    /// their hits. By default the metadata has only what the files say, and the descriptors that are over a limit in
+    /// quota or shadow mode.
+    #[must_use]
+    pub fn with_question_in_metadata(mut self) -> EnvoyLimits<C> {
+        self.extras.question = true;
+        self
+    }
+
+    /// Lets requests give back hits (`is_negative_hits`): up to what the present window of a descriptor has
+    /// counted. By default they are refused, since anybody who can ask could.
+    #[must_use]
+    pub fn with_giving_back(mut self) -> EnvoyLimits<C> {
+        self.gives_back = true;
+        self
     }
 
     /// Puts the numbers of requests, by domain and answer, on the page of `metrics`. To be called once.
@@ -136,19 +171,33 @@ impl<C: SharedClock> RateLimitService for EnvoyLimits<C> {
         &self,
         request: Request<RateLimitRequest>,
     ) -> Result<Response<RateLimitResponse>, Status> {
-        let Shared { domains, counters, .. } = &*self.shared;
-        let (domains, request) = (domains.load(), request.get_ref());
-        let answer = answer(&domains, counters, request, self.with_fields)?;
-        if let Some(counts) = domains.counts(&request.domain) {
-            counts.count(answer.overall_code);
+        let Shared { domains, counters, limiters, .. } = &*self.shared;
+        let (domains, limiters) = (domains.load(), limiters.as_ref().map(Limiters::load));
+        let request = request.get_ref();
+        let sources = Sources {
+            domains: &domains,
+            counters,
+            limiters: limiters.as_deref().map(Arc::as_ref),
+            gives_back: self.gives_back,
+        };
+        let parts = sources.parts(request)?;
+        let decision = decide(counters, &parts).await?;
+        for (part, verdict) in parts.iter().zip(&decision.0) {
+            if verdict.is_shadowed {
+                part.count_shadowed();
+            }
         }
-        Ok(Response::new(answer))
+        let response = response(request, &parts, decision, self.extras);
+        if let Some(counts) = domains.counts(&request.domain) {
+            counts.count(response.overall_code);
+        }
+        Ok(Response::new(response))
     }
 }
 
 impl<C: SharedClock> Clone for EnvoyLimits<C> {
     fn clone(&self) -> Self {
-        EnvoyLimits { shared: Arc::clone(&self.shared), with_fields: self.with_fields }
+        EnvoyLimits { shared: Arc::clone(&self.shared), ..*self }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::rate_limit;
 use super::protocol::envoy::r#type::v3::RateLimitUnit;
 
-/// The span of time of a limit. All windows begin at a multiple of it since 1970.
+/// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Second = 1,
@@ -46,16 +46,10 @@ impl Unit {
         self as i32
     }
 
-    /// Returns the most requests of the unit that can be a limit: two in a nanosecond, or all that the
-    /// protocol can say.
-    pub(super) fn max_requests(self) -> u32 {
-        if self == Unit::Second { 1 << 31 } else { u32::MAX }
-    }
-
-    pub(super) fn length(self) -> Duration {
+    fn seconds(self) -> u64 {
         const HOUR: u64 = 3_600;
         const DAY: u64 = 24 * HOUR;
-        Duration::from_secs(match self {
+        match self {
             Unit::Second => 1,
             Unit::Minute => 60,
             Unit::Hour => HOUR,
@@ -63,8 +57,52 @@ impl Unit {
             Unit::Week => 7 * DAY,
             Unit::Month => 30 * DAY,
             Unit::Year => 365 * DAY,
-        })
+        }
     }
+}
+
+/// The span of time of a limit: so many units. All windows begin at a multiple of it since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    unit: Unit,
+    multiplier: u32,
+}
+
+impl Span {
+    /// 100 years, the longest window.
+    const MAX_SECONDS: u64 = 36_525 * 86_400;
+
+    /// Returns a span of so many units; `None` for none of them, or too many.
+    pub(super) fn new(unit: Unit, multiplier: u32) -> Option<Span> {
+        (1..=Span::max_multiplier(unit)).contains(&multiplier).then_some(Span { unit, multiplier })
+    }
+
+    /// Returns the most units of a span.
+    pub(super) fn max_multiplier(unit: Unit) -> u32 {
+        u32::try_from(Span::MAX_SECONDS / unit.seconds()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn unit(self) -> Unit {
+        self.unit
+    }
+
+    pub(super) fn seconds(self) -> u64 {
+        self.unit.seconds() * u64::from(self.multiplier)
+    }
+
+    pub(super) fn length(self) -> Duration {
+        Duration::from_secs(self.seconds())
+    }
+
+    /// Returns the most requests that can be a limit: two in a nanosecond, or all that the protocol can say.
+    pub(super) fn max_requests(self) -> u32 {
+        max_requests(self.seconds())
+    }
+}
+
+/// Returns the most requests of a window of so many seconds.
+pub(super) fn max_requests(seconds: u64) -> u32 {
+    if seconds == 1 { 1 << 31 } else { u32::MAX }
 }
 
 #[cfg(test)]

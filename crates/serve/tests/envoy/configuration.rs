@@ -13,12 +13,13 @@ fn mistakes(files: &[(&str, &str)]) -> Vec<String> {
     for (name, text) in files {
         fs::write(folder.path().join(name), text).unwrap();
     }
-    match EnvoyLimits::open(folder.path()) {
+    match EnvoyLimits::open(folder.path(), None) {
         Err(EnvoyError::Mistakes { mistakes }) => mistakes
             .iter()
             .map(|mistake| {
                 let file = Path::new(&mistake.file).file_name().unwrap().to_str().unwrap();
-                format!("{file}: {}: {}", mistake.place, mistake.what)
+                let folder = format!("{}/", folder.path().display());
+                format!("{file}: {}: {}", mistake.place, mistake.what.replace(&folder, ""))
             })
             .collect(),
         other => panic!("{other:?}"),
@@ -44,6 +45,14 @@ descriptors:
     share_threshold: true
   - key: f
     rate_limit: { unit: second, requests_per_unit: 2147483649 }
+  - key: g
+    rate_limit: { unit: year, unit_multiplier: 101, requests_per_unit: 1 }
+  - key: h
+    rate_limit: { unit: day, unit_multiplier: 0, requests_per_unit: 1 }
+  - key: i
+    rate_limit: { limiter: pages, unit: day, requests_per_unit: 1 }
+  - key: j
+    rate_limit: { limiter: pages, unlimited: true }
   - key: e
     rate_limit: { unit: day, requests_per_unit: 1, name: n, replaces: [{ name: n }, { name: '' }] }
 ";
@@ -53,6 +62,7 @@ descriptors:
         ("3.yaml", "domain: a"),
         ("4.txt", "?"),
     ]);
+    let needs = "needs a policy whose limiter it names (`--policy FILE`)";
     let units = "must be second, minute, hour, day, week, month or year";
     let expected = [
         format!("1.yaml: descriptors[0].rate_limit.unit: is \"fortnight\": {units}"),
@@ -60,13 +70,20 @@ descriptors:
         format!("1.yaml: descriptors[1].rate_limit.unit: is missing: {units}"),
         "1.yaml: descriptors[2].rate_limit.unit: is of no use with `unlimited`: leave it out".to_owned(),
         "1.yaml: descriptors[2].descriptors[0].rate_limit.requests_per_unit: is missing".to_owned(),
-        "1.yaml: descriptors[2].descriptors[1]: has the same key and value as another descriptor before it".to_owned(),
-        "1.yaml: descriptors[3].share_threshold: is for a `value` that ends with *, whose counts it makes one".to_owned(),
+        "1.yaml: descriptors[2].descriptors[1]: has the same key and value as descriptors[2].descriptors[0], and a descriptor has one limit: give one of them another key and have Envoy send both, or name a `limiter` of a policy that has several limits".to_owned(),
+        "1.yaml: descriptors[3].share_threshold: is for a `value` with *, whose counts it makes one".to_owned(),
         "1.yaml: descriptors[4].rate_limit.requests_per_unit: is 2147483649: must be at most 2147483648".to_owned(),
-        "1.yaml: descriptors[5].rate_limit.replaces[0].name: is that of the limit itself".to_owned(),
-        "1.yaml: descriptors[5].rate_limit.replaces[1].name: is empty".to_owned(),
+        "1.yaml: descriptors[5].rate_limit.unit_multiplier: is 101: must be from 1 to 100 (100 years)".to_owned(),
+        "1.yaml: descriptors[6].rate_limit.unit_multiplier: is 0: must be from 1 to 36525 (100 years)".to_owned(),
+        "1.yaml: descriptors[7].rate_limit.requests_per_unit: is of no use with `limiter`: leave it out".to_owned(),
+        "1.yaml: descriptors[7].rate_limit.unit: is of no use with `limiter`: leave it out".to_owned(),
+        format!("1.yaml: descriptors[7].rate_limit.limiter: {needs}"),
+        "1.yaml: descriptors[8].rate_limit.limiter: is of no use with `unlimited`".to_owned(),
+        format!("1.yaml: descriptors[8].rate_limit.limiter: {needs}"),
+        "1.yaml: descriptors[9].rate_limit.replaces[0].name: is that of the limit itself".to_owned(),
+        "1.yaml: descriptors[9].rate_limit.replaces[1].name: is empty".to_owned(),
         "2.yml: domain: is empty: must be the name that Envoy sends".to_owned(),
-        "3.yaml: domain: another file has the domain \"a\" too".to_owned(),
+        "3.yaml: domain: is \"a\", as in 1.yaml: a domain is one file, so put the descriptors of both into it".to_owned(),
     ];
     assert_eq!(found, expected);
 }
@@ -107,9 +124,9 @@ fn a_text_that_is_no_configuration_is_told_so() {
 #[test]
 fn a_path_without_a_file_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let error = EnvoyLimits::open(folder.path()).unwrap_err().to_string();
+    let error = EnvoyLimits::open(folder.path(), None).unwrap_err().to_string();
     assert!(error.ends_with("there is no file whose name ends with .yaml or .yml"), "{error}");
-    let error = EnvoyLimits::open(folder.path().join("none")).unwrap_err();
+    let error = EnvoyLimits::open(folder.path().join("none"), None).unwrap_err();
     assert!(matches!(error, EnvoyError::Io { .. }), "{error}");
 }
 
@@ -118,7 +135,7 @@ fn no_room_for_any_count_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.yaml");
     fs::write(&file, limit(1)).unwrap();
-    let error = EnvoyLimits::with_clock(&file, 0, UnixClock::new()).unwrap_err();
+    let error = EnvoyLimits::with_clock(&file, None, 0, UnixClock::new()).unwrap_err();
     assert!(matches!(error, EnvoyError::Room(_)), "{error}");
 }
 

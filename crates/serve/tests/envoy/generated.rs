@@ -16,6 +16,7 @@ fn the_messages_are_those_of_the_files_of_protobuf() {
     let files = protox::compile(["envoy/service/ratelimit/v3/rls.proto"], ["proto"]).unwrap();
     tonic_prost_build::configure()
         .out_dir(made.path())
+        .codec_path("crate::envoy::codec::KnownFields")
         .include_file("protocol.rs")
         .compile_fds(files)
         .unwrap();

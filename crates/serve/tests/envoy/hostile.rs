@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use prost::Message as _;
 use reqwest::Response;
 use sluicegate::{Clock, UnixClock};
 use sluicegate_policy::SharedClock;
@@ -16,7 +17,7 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit
 use sluicegate_serve::metrics::Metrics;
 use tonic::{Code as Grpc, Request};
 
-use super::served::{Served, request};
+use super::served::{Served, Setup, request};
 
 const YAML: &str = "
 domain: d
@@ -44,7 +45,7 @@ async fn ask<C: SharedClock>(
 #[tokio::test]
 async fn a_hundred_thousand_domains_take_no_memory_and_make_no_series() {
     let (_folder, path) = file();
-    let limits = EnvoyLimits::with_clock(path, 1_000, UnixClock::new()).unwrap();
+    let limits = EnvoyLimits::with_clock(path, None, 1_000, UnixClock::new()).unwrap();
     let metrics = Metrics::new();
     limits.counted(&metrics);
     let before = metrics.page();
@@ -64,7 +65,7 @@ async fn a_hundred_thousand_domains_take_no_memory_and_make_no_series() {
 async fn more_than_a_hundred_thousand_values_are_refused_and_those_that_are_counted_are_answered() {
     const SPACE: u32 = 100_000;
     let (_folder, path) = file();
-    let limits = EnvoyLimits::with_clock(path, SPACE as usize, UnixClock::new()).unwrap();
+    let limits = EnvoyLimits::with_clock(path, None, SPACE as usize, UnixClock::new()).unwrap();
     assert_eq!(ask(&limits, request("d", &[("k", "honest")])).await, Ok(Code::Ok));
     let mut counted = 0;
     for number in 0..SPACE + 300 {
@@ -80,6 +81,24 @@ async fn more_than_a_hundred_thousand_values_are_refused_and_those_that_are_coun
     for code in [Code::Ok, Code::OverLimit] {
         assert_eq!(ask(&limits, request("d", &[("k", "honest")])).await, Ok(code));
     }
+}
+
+#[tokio::test]
+async fn a_value_of_any_length_is_counted_by_itself() {
+    let (_folder, path) = file();
+    let served = Served::start(&path, 100).await;
+    for length in [10, 100, 5_000, 5_001, 500_000] {
+        let value = "x".repeat(length);
+        for code in [Code::Ok, Code::Ok, Code::OverLimit] {
+            let answer = served.ask(request("d", &[("k", &value)])).await.unwrap();
+            assert_eq!(answer.overall_code(), code, "{length}");
+        }
+    }
+    // Others in the question do not matter.
+    let many: Vec<(&str, &str)> = vec![("k", "v"); 150];
+    let mut question = request("d", &many);
+    question.descriptors.extend(vec![question.descriptors[0].clone(); 150]);
+    assert_eq!(served.ask(question).await.unwrap().overall_code(), Code::Ok);
 }
 
 /// A clock that stands, and counts how often it is read.
@@ -102,7 +121,7 @@ async fn a_refusal_for_lack_of_space_looks_at_no_more_counts_in_a_large_store_th
     for space in [2_000_u64, 40_000] {
         let (_folder, path) = file();
         let clock = CountedClock::default();
-        let limits = EnvoyLimits::with_clock(path, space as usize, clock.clone()).unwrap();
+        let limits = EnvoyLimits::with_clock(path, None, space as usize, clock.clone()).unwrap();
         let mut refusals = Vec::new();
         for number in 0..2 * space {
             if refusals.len() == 100 {
@@ -122,10 +141,48 @@ async fn a_refusal_for_lack_of_space_looks_at_no_more_counts_in_a_large_store_th
 async fn a_question_for_which_there_is_no_space_is_told_to_come_again() {
     let (_folder, path) = file();
     let bounds = Bounds { bodies: 100, ..Bounds::default() };
-    let served = Served::within(&path, 100, bounds).await;
+    let served = Served::with(&path, Setup { bounds, ..Setup::default() }).await;
     let status = served.ask(request("d", &[("k", "v")])).await.unwrap_err();
     assert_eq!(status.code(), Grpc::Unavailable, "{status}");
     assert!(status.message().contains("ask again in a second"), "{status}");
+}
+
+#[tokio::test]
+async fn a_question_with_a_field_that_is_not_known_is_refused_and_charges_nothing() {
+    let (_folder, path) = file();
+    let served = Served::start(&path, 100).await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    let url = format!(
+        "http://{}/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+        served.address
+    );
+    let post = async |message: Vec<u8>| -> Vec<u8> {
+        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+        let body = [&[0][..], &length, &message].concat();
+        let request = client.post(&url).header("content-type", "application/grpc");
+        let response = request.header("te", "trailers").body(body).send().await.unwrap();
+        response
+            .headers()
+            .get("grpc-status")
+            .map_or(b"0".to_vec(), |status| status.as_bytes().to_vec())
+    };
+    let message = request("d", &[("k", "v")]).encode_to_vec();
+    // A field of the request, and one of the descriptor, whose length is in the byte before it.
+    let of_request = [&message[..], &[0x28, 1]].concat();
+    let mut of_descriptor = [&message[..], &[0x28, 1]].concat();
+    of_descriptor[4] += 2;
+    assert_eq!(of_descriptor[3], 0x12);
+    for unknown in [of_request, of_descriptor] {
+        // UNIMPLEMENTED.
+        assert_eq!(post(unknown).await, b"12");
+    }
+    // Those that are known may have the values that others leave out.
+    let zeros = [&message[..], &[0x18, 0]].concat();
+    for expected in [Code::Ok, Code::OverLimit] {
+        assert_eq!(post(zeros.clone()).await, b"0");
+        let answer = served.ask(request("d", &[("k", "v")])).await.unwrap();
+        assert_eq!(answer.overall_code(), expected);
+    }
 }
 
 #[tokio::test]

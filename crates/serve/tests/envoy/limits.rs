@@ -1,13 +1,17 @@
 //! Requests that are wrong, many descriptors, and many clients at once.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::ManualClock;
+use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
-use tonic::Code as Grpc;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_service_server::RateLimitService;
+use tonic::{Code as Grpc, Request};
 
 use super::served::{Served, descriptor, request};
 
@@ -27,23 +31,20 @@ async fn served(max_keys: usize) -> Served {
 #[tokio::test]
 async fn a_request_that_is_wrong_is_told_what_is_right() {
     let served = served(100).await;
-    let long = "x".repeat(5_000);
     let own = RateLimitOverride { requests_per_unit: 1, unit: 99 };
     let cases = [
         (request("", &[("k", "v")]), "`domain` is empty"),
         (
             RateLimitRequest { descriptors: Vec::new(), ..request("d", &[]) },
-            "`descriptors` has 0: must be from 1 to 100",
+            "`descriptors` has 0: must be from 1 to 1000",
         ),
         (
             RateLimitRequest {
-                descriptors: vec![descriptor(&[("k", "v")]); 101],
+                descriptors: vec![descriptor(&[("k", "v")]); 1_001],
                 ..request("d", &[])
             },
-            "`descriptors` has 101",
+            "`descriptors` has 1001",
         ),
-        (request("d", &[("k", "v"); 101]), "`descriptors[0].entries` has 101: must be at most 100"),
-        (request("d", &[("k", &long)]), "must be at most 4096"),
         (
             RateLimitRequest {
                 descriptors: vec![
@@ -65,6 +66,26 @@ async fn a_request_that_is_wrong_is_told_what_is_right() {
     assert_eq!(answer.statuses[0].limit_remaining, 99);
     let answer = served.ask(request("d", &[])).await.unwrap();
     assert_eq!(answer.overall_code, Code::Ok as i32);
+}
+
+#[tokio::test]
+async fn hits_are_given_back_only_if_the_service_is_started_so() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.yaml"), YAML).unwrap();
+    let limits = EnvoyLimits::with_clock(folder.path(), None, 10, Arc::new(ManualClock::new()));
+    let limits = limits.unwrap();
+    let ask = async |question| limits.should_rate_limit(Request::new(question)).await;
+    ask(request("d", &[("k", "v")])).await.unwrap();
+    let mut back = request("d", &[("k", "v")]);
+    back.descriptors.push(back.descriptors[0].clone());
+    back.descriptors[1].is_negative_hits = true;
+    let status = ask(back).await.unwrap_err();
+    assert_eq!(status.code(), Grpc::Unimplemented);
+    let words = "`descriptors[1].is_negative_hits` is for a service that is started with `--envoy-give-back`";
+    assert!(status.message().contains(words), "{status}");
+    // Nothing was counted, in either descriptor.
+    let answer = ask(request("d", &[("k", "v")])).await.unwrap();
+    assert_eq!(answer.get_ref().statuses[0].limit_remaining, 98);
 }
 
 #[tokio::test]

@@ -23,28 +23,53 @@ pub(crate) struct Served {
     pub(crate) limits: EnvoyLimits<Arc<ManualClock>>,
     pub(crate) client: RateLimitServiceClient<Channel>,
     pub(crate) metrics: Metrics,
+    pub(crate) registry: Registry,
     pub(crate) channel: Channel,
     pub(crate) address: std::net::SocketAddr,
     _end: oneshot::Sender<()>,
 }
 
+/// What a service is started with, besides its files.
+pub(crate) struct Setup {
+    /// Most descriptors at a time.
+    pub(crate) max_keys: usize,
+    pub(crate) bounds: Bounds,
+    /// The policy whose limiters the files may name.
+    pub(crate) policy: &'static str,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        let policy = "limiters.a = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }";
+        Setup { max_keys: 1_000, bounds: Bounds::default(), policy }
+    }
+}
+
 impl Served {
     /// Serves the limits of a file or folder, with room for so many descriptors.
     pub(crate) async fn start(path: &Path, max_keys: usize) -> Served {
-        Served::within(path, max_keys, Bounds::default()).await
+        Served::with(path, Setup { max_keys, ..Setup::default() }).await
     }
 
-    /// Does the same within bounds.
-    pub(crate) async fn within(path: &Path, max_keys: usize, bounds: Bounds) -> Served {
+    /// Does the same with a set-up.
+    pub(crate) async fn with(path: &Path, setup: Setup) -> Served {
         let clock = Arc::new(ManualClock::new());
-        let limits = EnvoyLimits::with_clock(path, max_keys, Arc::clone(&clock)).unwrap();
-        let none = "limiters.a = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }";
-        let registry = Registry::new(Policies::from_toml("none.toml", none).unwrap()).unwrap();
-        let service = Service::new(Limiters::new(registry));
+        let registry = Registry::new(Policies::from_toml("policy.toml", setup.policy).unwrap());
+        let registry = registry.unwrap();
+        let limiters = Limiters::new(registry.clone());
+        let limits = EnvoyLimits::with_clock(
+            path,
+            Some(limiters.clone()),
+            setup.max_keys,
+            Arc::clone(&clock),
+        );
+        let limits = limits.unwrap();
+        let service = Service::new(limiters);
         let metrics = service.metrics().clone();
         limits.counted(&metrics);
-        let routes = limits.clone().with_response_fields().add_to(api::routes(service)).await;
-        let server = Server::bind(([127, 0, 0, 1], 0).into(), bounds).await.unwrap();
+        let served = limits.clone().with_response_fields().with_giving_back();
+        let routes = served.add_to(api::routes(service)).await;
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), setup.bounds).await.unwrap();
         let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         tokio::spawn(server.run(routes, async {
@@ -53,7 +78,7 @@ impl Served {
         let channel =
             Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         let client = RateLimitServiceClient::new(channel.clone());
-        Served { clock, limits, client, metrics, channel, address, _end: end }
+        Served { clock, limits, client, metrics, registry, channel, address, _end: end }
     }
 
     pub(crate) async fn ask(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {
@@ -78,5 +103,6 @@ pub(crate) fn descriptor(entries: &[(&str, &str)]) -> RateLimitDescriptor {
         entries: entries.iter().map(entry).collect(),
         limit: None,
         hits_addend: None,
+        is_negative_hits: false,
     }
 }

@@ -10,6 +10,9 @@ pub struct RateLimitDescriptor {
     /// Hits of this descriptor, in place of those of the request. 0 asks and takes nothing.
     #[prost(message, optional, tag = "3")]
     pub hits_addend: ::core::option::Option<u64>,
+    /// True if the hits are given back.
+    #[prost(bool, tag = "4")]
+    pub is_negative_hits: bool,
 }
 /// Nested message and enum types in `RateLimitDescriptor`.
 pub mod rate_limit_descriptor {

@@ -25,6 +25,9 @@ pub struct RateLimitResponse {
     pub response_headers_to_add: ::prost::alloc::vec::Vec<
         super::super::super::config::core::v3::HeaderValue,
     >,
+    /// For the filters that follow, and for access logs.
+    #[prost(message, optional, tag = "6")]
+    pub dynamic_metadata: ::core::option::Option<::prost_types::Struct>,
 }
 /// Nested message and enum types in `RateLimitResponse`.
 pub mod rate_limit_response {
@@ -241,7 +244,7 @@ pub mod rate_limit_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::envoy::codec::KnownFields::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
             );
@@ -386,7 +389,7 @@ pub mod rate_limit_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ShouldRateLimitSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::envoy::codec::KnownFields::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,

@@ -1,0 +1,206 @@
+//! Descriptors that a limiter of the policy decides on.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::Code;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::{
+    RateLimitRequest, RateLimitResponse,
+};
+use tonic::Code as Grpc;
+
+use super::served::{Served, Setup, descriptor, request};
+
+const POLICY: &str = r#"
+[limiters.pages]
+policy = "sliding_window"
+key = { client = { ipv4 = 32, ipv6 = 64 } }
+limit = 3
+interval = "1 hour"
+
+[limiters.logins]
+policy = "token_bucket"
+key = { header = "x-api-key" }
+limit = 2
+rate = { amount = 1, interval = "1 hour" }
+
+[limiters.both]
+policy = "multi_window"
+key = "client"
+limits = [{ limit = 2, interval = "1 hour" }, { limit = 3, interval = "1 day" }]
+
+[limiters.all]
+policy = "fixed_window"
+key = "all"
+limit = 4
+interval = "1 day"
+
+[limiters.tried]
+policy = "fixed_window"
+key = "client"
+limit = 1
+interval = "1 day"
+shadow = true
+"#;
+
+const YAML: &str = "
+domain: d
+descriptors:
+  - key: remote_address
+    rate_limit: { limiter: pages, name: pages }
+  - key: x-api-key
+    rate_limit: { limiter: logins }
+  - key: both
+    descriptors:
+      - key: masked_remote_address
+        rate_limit: { limiter: both }
+  - key: all
+    rate_limit: { limiter: all }
+  - key: tried
+    descriptors:
+      - key: remote_address
+        rate_limit: { limiter: tried }
+  - key: shadow
+    descriptors:
+      - key: remote_address
+        shadow_mode: true
+        rate_limit: { limiter: pages }
+  - key: window
+    rate_limit: { unit: day, requests_per_unit: 2 }
+";
+
+fn file() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, YAML).unwrap();
+    (folder, path)
+}
+
+async fn served() -> Served {
+    let (_folder, path) = file();
+    Served::with(&path, Setup { policy: POLICY, ..Setup::default() }).await
+}
+
+fn of(descriptors: &[&[(&str, &str)]]) -> RateLimitRequest {
+    let descriptors = descriptors.iter().map(|entries| descriptor(entries)).collect();
+    RateLimitRequest { descriptors, ..request("d", &[]) }
+}
+
+fn codes(answer: &RateLimitResponse) -> Vec<Code> {
+    let statuses = answer.statuses.iter().map(|status| status.code());
+    [answer.overall_code()].into_iter().chain(statuses).collect()
+}
+
+#[tokio::test]
+async fn a_sliding_window_decides_by_the_clients_network_as_the_policy_says() {
+    let served = served().await;
+    let addresses = ["2001:db8::1", "2001:DB8::2", "2001:db8::3"];
+    for (address, left) in addresses.iter().zip([2, 1, 0]) {
+        let answer = served.ask(request("d", &[("remote_address", address)])).await.unwrap();
+        let status = &answer.statuses[0];
+        assert_eq!((status.code(), status.limit_remaining), (Code::Ok, left));
+        let limit = status.current_limit.as_ref().unwrap();
+        assert_eq!((limit.requests_per_unit, limit.unit, &limit.name[..]), (3, 0, "pages"));
+    }
+    let answer = served.ask(request("d", &[("remote_address", "2001:db8::4")])).await.unwrap();
+    assert_eq!(codes(&answer), [Code::OverLimit, Code::OverLimit]);
+    assert!(answer.statuses[0].duration_until_reset.unwrap().seconds > 3_000);
+    let answer = served.ask(request("d", &[("remote_address", "2001:db8:1::4")])).await.unwrap();
+    assert_eq!(codes(&answer), [Code::Ok, Code::Ok]);
+}
+
+#[tokio::test]
+async fn keys_of_headers_and_limiters_of_several_windows_and_of_all_decide() {
+    let served = served().await;
+    for (entries, granted) in [
+        (&[("x-api-key", "a")][..], 2),
+        (&[("x-api-key", "b")], 2),
+        (&[("both", "x"), ("masked_remote_address", "192.0.2.7")], 2),
+        (&[("all", "x")], 4),
+    ] {
+        for number in 0..granted + 2 {
+            let answer = served.ask(request("d", entries)).await.unwrap();
+            let code = if number < granted { Code::Ok } else { Code::OverLimit };
+            assert_eq!(answer.overall_code(), code, "{entries:?} {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_over_costs_the_others_nothing() {
+    let served = served().await;
+    let both = of(&[&[("window", "a")], &[("x-api-key", "a")], &[("all", "x")]]);
+    for _ in 0..2 {
+        assert_eq!(served.ask(both.clone()).await.unwrap().overall_code(), Code::Ok);
+    }
+    for _ in 0..3 {
+        let answer = served.ask(both.clone()).await.unwrap();
+        assert_eq!(codes(&answer), [Code::OverLimit, Code::OverLimit, Code::OverLimit, Code::Ok]);
+        assert_eq!(answer.statuses[2].limit_remaining, 2);
+    }
+    // The same limiter twice: all or nothing.
+    let twice = of(&[&[("x-api-key", "b")], &[("x-api-key", "b")], &[("x-api-key", "b")]]);
+    assert_eq!(served.ask(twice).await.unwrap().overall_code(), Code::OverLimit);
+    let answer = served.ask(request("d", &[("x-api-key", "b")])).await.unwrap();
+    assert_eq!(answer.statuses[0].code(), Code::Ok);
+}
+
+#[tokio::test]
+async fn reports_use_up_a_limiter_and_then_a_check_of_nothing_is_over() {
+    let served = served().await;
+    let hits = |hits| {
+        let mut question = request("d", &[("all", "x")]);
+        question.descriptors[0].hits_addend = Some(hits);
+        question
+    };
+    for (number, code) in [(0, Code::Ok), (3, Code::Ok), (0, Code::Ok), (3, Code::OverLimit)] {
+        let answer = served.ask(hits(number)).await.unwrap();
+        assert_eq!(answer.overall_code(), code, "{number}");
+    }
+    assert_eq!(served.ask(hits(0)).await.unwrap().overall_code(), Code::OverLimit);
+    let mut back = hits(1);
+    back.descriptors[0].is_negative_hits = true;
+    let status = served.ask(back).await.unwrap_err();
+    assert_eq!(status.code(), Grpc::Unimplemented);
+    assert!(status.message().contains("not for a limiter of the policy"), "{status}");
+}
+
+#[tokio::test]
+async fn shadow_of_the_policy_and_of_the_descriptor_let_through_and_tell_it() {
+    let served = served().await;
+    for entry in ["tried", "shadow"] {
+        let question = request("d", &[(entry, "x"), ("remote_address", "192.0.2.7")]);
+        for number in 0..5 {
+            let answer = served.ask(question.clone()).await.unwrap();
+            assert_eq!(codes(&answer), [Code::Ok, Code::Ok], "{entry}");
+            let first = if entry == "tried" { 1 } else { 3 };
+            let metadata = answer.dynamic_metadata.unwrap_or_default();
+            let is_told = metadata.fields.contains_key("shadowModeViolations");
+            assert_eq!(is_told, number >= first, "{entry} {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_that_the_policy_has_no_more_is_unavailable_and_an_unknown_one_a_mistake() {
+    let (_folder, path) = file();
+    let served = Served::with(&path, Setup { policy: POLICY, ..Setup::default() }).await;
+    served.clock.advance(Duration::from_secs(1));
+    fs::write(&path, YAML.replace("limiter: all", "limiter: al")).unwrap();
+    let error = served.limits.reload().unwrap_err().to_string();
+    let words = "descriptors[3].rate_limit.limiter: is \"al\": must be one of the policy's: all, both, logins, pages, tried";
+    assert!(error.contains(words), "{error}");
+    let registry = served.registry.clone();
+    let policies = sluicegate_policy::Policies::from_toml(
+        "p.toml",
+        "limiters.x = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }",
+    );
+    registry.reload(policies.unwrap()).unwrap();
+    let status = served.ask(request("d", &[("all", "x")])).await.unwrap_err();
+    assert_eq!(status.code(), Grpc::Unavailable);
+    assert_eq!(
+        served.ask(request("d", &[("window", "x")])).await.unwrap().overall_code(),
+        Code::Ok
+    );
+}
