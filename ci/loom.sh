@@ -13,7 +13,7 @@
 # caught, with a hash of what that depends on (loom-tests/mutator/src/ledger.rs). It is
 # written anew at the end of each run; commit it. One that is older costs time, no more.
 #
-# A model explores with the bound on preemptions that it sets. Those that take 5 seconds of a
+# A model explores with the bound on preemptions that it sets. Those that take 2 seconds of a
 # processor and more are listed in loom-tests/generated/SLOW_MODELS, and explore in full in
 # `--all` only: otherwise with one preemption less, or two if they take 100 seconds.
 #
@@ -89,7 +89,7 @@ run_models() {
     export -f model cpu_seconds
     awk -v slow="$slow" -v ordinary="$([[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]] && echo 1)" '
         FILENAME == slow { took[$1, $2] = $3; next }
-        { seconds = took[$1, $2] + 0; print seconds, ordinary ? (seconds >= 5) + (seconds >= 100) : 0, $0 }
+        { seconds = took[$1, $2] + 0; print seconds, ordinary ? (seconds >= 2) + (seconds >= 100) : 0, $0 }
     ' "$slow" "$work/models.list" | sort -rn | cut -d' ' -f2- | xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _
     (cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
     [ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
@@ -109,7 +109,7 @@ run_models() {
     # Those that were explored in full, by what they took now, and the others by what they took then.
     awk -v slow="$slow" '
         FILENAME == slow { took[$1, $2] = $3; next }
-        { seconds = $4 > 0 ? took[$1, $2] : $3; if (seconds >= 5) print $1, $2, seconds }
+        { seconds = $4 > 0 ? took[$1, $2] : $3; if (seconds >= 2) print $1, $2, seconds }
     ' "$slow" "$work/models.times" | sort >"$work/models.slow"
     cmp -s "$work/models.slow" "$slow" || cp "$work/models.slow" "$slow"
 }

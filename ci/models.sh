@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The step models with all their configurations, by hand: some minutes. Every test
-# run searches smaller ones of each.
+# The step models with all their configurations: some minutes. `cargo test -p sluicegate-step-models`
+# searches smaller ones of each.
 #
 #   ci/models.sh [FILTER]
 set -euo pipefail

@@ -31,16 +31,17 @@ ci/setup.sh base browser
 export CARGO_INCREMENTAL=0
 
 # All packages with the features that they have together: for one alone, or with others, cargo would build half of the
-# dependencies anew. Not the benches, whose peers are as many crates again; nor the models, which run under loom below.
-packages=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benches' --exclude sluicegate-loom-tests
-    --exclude sluicegate-shuttle-tests)
+# dependencies anew. Not the benches, for their peers; nor the step models, which have no code of the engine, so that no
+# change of it can break them, and take minutes; nor the models that run under loom below.
+packages=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benches' --exclude sluicegate-step-models
+    --exclude sluicegate-loom-tests --exclude sluicegate-shuttle-tests)
 
 # Tests that need other programs, and those that wait for faults: of four proxies, of Redis servers, and of the playground
 # in a browser. What a filter leaves out is counted as "filtered out".
 left=(proxies:: behind_nginx tests::cluster:: tests::failover:: tests::faults:: tests::links:: tests::states:: playground::)
 
 step "unit, behaviour and property tests"
-echo "left for ci/deep.sh: ${left[*]}"
+echo "left for ci/deep.sh: ${left[*]}, benches, step models, crowds under shuttle"
 timed cargo test "${packages[@]}" --lib --bins --tests --examples -- "${left[@]/#/--skip=}"
 
 step "the command on its bundled sample"
@@ -51,7 +52,7 @@ cargo test "${packages[@]}" --doc
 
 step "loom models, and the mutants that have changed"
 # With the program of the mutants that is built already: for that alone, cargo would build its dependencies anew.
-MUTATOR=${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator MUTANT_MINUTES=${MUTANT_MINUTES:-3} ci/loom.sh
+MUTATOR=${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator MUTANT_MINUTES=${MUTANT_MINUTES:-2} ci/loom.sh
 
 stage_times
 printf '\n=== all passed (%ds). Left for ci/deep.sh, which says how long each takes:\n' "$SECONDS"
