@@ -160,11 +160,9 @@ pub use crate::rate_limited::stream::RateLimitedStream;
 #[cfg(feature = "wait")]
 pub use crate::rate_limited::writer::RateLimitedWriter;
 #[cfg(feature = "wait")]
-pub use crate::shaper::Shaper;
-#[cfg(feature = "wait")]
-pub use crate::shaper::departure::Departure;
-#[cfg(feature = "wait")]
 pub use crate::shaper::error::ShaperError;
+#[cfg(feature = "wait")]
+pub use crate::shaper::{Departure, Shaper};
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]
@@ -195,15 +193,15 @@ pub use crate::wait::limits::{LineLimits, WhenLineFull};
 #[cfg(feature = "wait")]
 pub use crate::wait::reservation::Reservation;
 #[cfg(feature = "wait")]
+pub use crate::wait::scheduled::Scheduled;
+#[cfg(feature = "wait")]
 pub use crate::wait::timer::Timer;
 #[cfg(feature = "wait")]
 pub use crate::wait::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
 #[cfg(feature = "wait")]
-pub use crate::warm_up::WarmUp;
-#[cfg(feature = "wait")]
-pub use crate::warm_up::reservation::WarmUpReservation;
+pub use crate::warm_up::{WarmUp, WarmUpReservation};
 
 /// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]

@@ -3,7 +3,6 @@
 //! | | |
 //! |---|---|
 //! | [`queue`] | who leaves when, and how many are queued |
-//! | [`departure`] | a place in the queue |
 //! | [`error`] | the refusals |
 //!
 //! **Theorem.** In any span (s, t] of the clock at most `burst + 1 + r(s, t)` permits leave, where
@@ -18,7 +17,6 @@
 //! Progress: each call takes a lock for a moment. Memory: a queue of any size takes the same, and
 //! some 80 bytes more for each change of the rate whose permits have not left yet.
 
-pub(crate) mod departure;
 pub(crate) mod error;
 mod queue;
 
@@ -31,12 +29,12 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::latest::{LatestReading, ToldInstant};
 use crate::time::units::{duration, nanos};
+use crate::wait::scheduled::{Scheduled, Schedules, Taken};
 use crate::wait::timer::Timer;
-use crate::wait::until::sleep_until;
+use crate::wait::until::Look;
 
-use self::departure::Departure;
 use self::error::ShaperError;
-use self::queue::{DrainQueue, Place};
+use self::queue::DrainQueue;
 
 /// A leaky bucket as a bounded queue: requests leave it at a fixed rate, first come, first served,
 /// and those for which it has no room are refused.
@@ -62,9 +60,9 @@ use self::queue::{DrainQueue, Place};
 /// is added.
 ///
 /// A clock that goes back by more than a second starts the shaper anew with an empty queue; that is
-/// counted in [`healed`](Shaper::healed). The instants of those that sleep move back with the clock, so
-/// that they leave in the order and after the time that they were told; newcomers may leave between
-/// them. If the clock goes back by less, it stands still.
+/// counted in [`healed`](Shaper::healed). The instants that were told move back with the clock, so
+/// that requests leave in the order and after the time that they were told, and no caller sleeps for
+/// longer; newcomers may leave between them. If the clock goes back by less, it stands still.
 ///
 /// # Examples
 ///
@@ -94,6 +92,9 @@ pub struct Shaper<C = DefaultClock> {
     state: Lock<State>,
     clock: C,
 }
+
+/// A place in the queue of a [`Shaper`], and the instant at which it leaves.
+pub type Departure<'a, C> = Scheduled<'a, Shaper<C>>;
 
 struct State {
     queue: DrainQueue,
@@ -174,7 +175,7 @@ impl<C: Clock> Shaper<C> {
             let State { queue, latest } = state;
             let now_nanos = latest.nanos();
             if permits == 0 {
-                return Ok(Departure::new(self, 0, None, latest.told(now_nanos), Duration::ZERO));
+                return Ok(Scheduled::new(self, 0, None, latest.told(now_nanos), Duration::ZERO));
             }
             let limit = queue.size.saturating_add(queue.burst);
             if permits > limit {
@@ -190,7 +191,7 @@ impl<C: Clock> Shaper<C> {
                 return Err(ShaperError::TooLate { wait });
             }
             let at = latest.told(now_nanos.saturating_add(nanos(wait)));
-            Ok(Departure::new(self, permits, Some(queue.push(permits)), at, wait))
+            Ok(Scheduled::new(self, permits, Some(queue.push(permits)), at, wait))
         })
     }
 
@@ -200,7 +201,7 @@ impl<C: Clock> Shaper<C> {
     ///
     /// Those of [`shape`](Shaper::shape), at once.
     pub fn acquire(&self, permits: u64) -> Result<(), ShaperError> {
-        self.shape(permits).map(Departure::wait)
+        self.shape(permits).map(Scheduled::wait)
     }
 
     /// Does the same as [`acquire`](Shaper::acquire), if the permits leave within `timeout`.
@@ -210,7 +211,7 @@ impl<C: Clock> Shaper<C> {
     ///
     /// Those of [`shape_within`](Shaper::shape_within), at once.
     pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), ShaperError> {
-        self.shape_within(permits, timeout).map(Departure::wait)
+        self.shape_within(permits, timeout).map(Scheduled::wait)
     }
 
     /// Does the same as [`acquire`](Shaper::acquire) for a task, which sleeps by `timer`.
@@ -235,12 +236,7 @@ impl<C: Clock> Shaper<C> {
     /// }
     /// ```
     pub async fn acquire_async<T: Timer>(&self, permits: u64, timer: T) -> Result<(), ShaperError> {
-        let mut leaving = Leaving(Some(self.shape(permits)?));
-        if let Some(departure) = &leaving.0 {
-            sleep_until(timer, || departure.wait_left()).await;
-        }
-        // It has left.
-        leaving.0 = None;
+        self.shape(permits)?.wait_or_cancel(timer).await;
         Ok(())
     }
 
@@ -304,33 +300,29 @@ impl<C: Clock> Shaper<C> {
 
     /// Calls `act` with the state as of now. Nothing is changed if the clock panics.
     fn advanced<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+        self.advanced_by(None, act)
+    }
+
+    /// Does the same for a caller that may have slept until `slept`.
+    fn advanced_by<R>(&self, slept: Option<ToldInstant>, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();
         let State { queue, latest } = &mut *state;
-        if latest.note(now_nanos) {
+        if latest.note(now_nanos, slept) {
             queue.clear(now_nanos);
         }
         queue.advance(latest.nanos());
         act(&mut state)
     }
-
-    fn wait_left(&self, at: ToldInstant) -> Duration {
-        self.advanced(|state| state.latest.until(at))
-    }
-
-    fn take_back(&self, place: Place) -> bool {
-        self.state.lock().queue.take_back(place)
-    }
 }
 
-/// A departure that is given back when dropped.
-struct Leaving<'a, C: Clock>(Option<Departure<'a, C>>);
+impl<C: Clock> Schedules for Shaper<C> {
+    fn look(&self, at: ToldInstant, has_slept: bool) -> Look {
+        self.advanced_by(has_slept.then_some(at), |state| Look::at(&state.latest, at))
+    }
 
-impl<C: Clock> Drop for Leaving<'_, C> {
-    fn drop(&mut self) {
-        if let Some(departure) = &self.0 {
-            departure.take_back();
-        }
+    fn take_back(&self, taken: Taken) -> bool {
+        self.state.lock().queue.take_back(taken)
     }
 }
 

@@ -6,3 +6,5 @@ pub(crate) mod clock;
 #[cfg(feature = "wait")]
 pub(crate) mod latest;
 pub(crate) mod units;
+#[cfg(feature = "wait")]
+pub(crate) mod wide;

@@ -18,6 +18,7 @@
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
 //! | [`reservation`] | permits taken for a later instant; in line if others wait |
+//! | [`scheduled`] | permits taken for a later instant, of a limiter behind a lock |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
 //! | [`jitter`] | a random delay after a grant |
@@ -100,6 +101,7 @@ pub(crate) mod outside;
 pub(crate) mod place;
 pub(crate) mod queue;
 pub(crate) mod reservation;
+pub(crate) mod scheduled;
 pub(crate) mod stay;
 pub(crate) mod timer;
 pub(crate) mod turn;

@@ -4,8 +4,6 @@
 //! |---|---|
 //! | [`schedule`] | the instants of requests, and the stored permits |
 //! | [`curve`] | the cost of permits, by how many are stored |
-//! | [`wide`] | the quotient of a product of more than 128 bits |
-//! | [`reservation`] | the turn of a request |
 //! | [`acquire`] | the verbs that sleep until it |
 //! | [`observe`] | the verbs that only look |
 //! | [`show`] | a limiter as text |
@@ -37,10 +35,8 @@
 mod acquire;
 mod curve;
 mod observe;
-pub(crate) mod reservation;
 mod schedule;
 mod show;
-mod wide;
 
 use core::time::Duration;
 
@@ -52,10 +48,11 @@ use crate::time::clock::default::DefaultClock;
 use crate::time::latest::{LatestReading, ToldInstant};
 use crate::time::units::{NANOS_PER_DAY, nanos};
 use crate::wait::error::AcquireError;
+use crate::wait::scheduled::{Scheduled, Schedules, Taken};
+use crate::wait::until::Look;
 
 use self::curve::Curve;
-use self::reservation::WarmUpReservation;
-use self::schedule::{Schedule, Taken};
+use self::schedule::Schedule;
 
 /// A limiter that warms up: after idle time it grants permits slowly at first, and reaches its rate
 /// little by little.
@@ -101,8 +98,7 @@ use self::schedule::{Schedule, Taken};
 /// A clock that goes back by more than a second starts the limiter anew, cold, and with nothing owed;
 /// that is counted in [`healed`](WarmUp::healed). The instants of callers that sleep move back with the
 /// clock, so that they sleep for as long as they were told, one after the other as before; newcomers
-/// may go before them. The time between the latest call and the set-back may be slept for twice. If
-/// the clock goes back by less, the limiter takes it to stand still until it is where it was: permits
+/// may go before them. If the clock goes back by less, the limiter takes it to stand still until it is where it was: permits
 /// that may be used now can be, and a caller that has to wait sleeps for so much longer. A jump forward
 /// is idle time.
 ///
@@ -147,6 +143,9 @@ pub struct WarmUp<C = DefaultClock> {
     state: Lock<State>,
     clock: C,
 }
+
+/// Permits of a [`WarmUp`] that are the caller's, to be used from an instant on.
+pub type WarmUpReservation<'a, C> = Scheduled<'a, WarmUp<C>>;
 
 struct State {
     schedule: Schedule,
@@ -275,7 +274,7 @@ impl<C: Clock> WarmUp<C> {
             let now_nanos = state.latest.nanos();
             if permits == 0 {
                 let now = state.latest.told(now_nanos);
-                return Ok(WarmUpReservation::new(self, 0, None, now, Duration::ZERO));
+                return Ok(Scheduled::new(self, 0, None, now, Duration::ZERO));
             }
             if permits > Schedule::MAX {
                 return Err(AcquireError::TooLarge { limit: Schedule::MAX });
@@ -287,7 +286,7 @@ impl<C: Clock> WarmUp<C> {
             state.schedule = state.schedule.at(now_nanos);
             let taken = state.schedule.take(permits);
             let at = state.latest.told(at_nanos);
-            Ok(WarmUpReservation::new(self, permits, Some(taken), at, wait))
+            Ok(Scheduled::new(self, permits, Some(taken), at, wait))
         })
     }
 
@@ -332,16 +331,23 @@ impl<C: Clock> WarmUp<C> {
 
     /// Calls `act` with the state as of now. Nothing is changed if the clock panics.
     fn advanced<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+        self.advanced_by(None, act)
+    }
+
+    /// Does the same for a caller that may have slept until `slept`.
+    fn advanced_by<R>(&self, slept: Option<ToldInstant>, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();
-        if state.latest.note(now_nanos) {
+        if state.latest.note(now_nanos, slept) {
             state.schedule.restart(now_nanos);
         }
         act(&mut state)
     }
+}
 
-    fn wait_left(&self, at: ToldInstant) -> Duration {
-        self.advanced(|state| state.latest.until(at))
+impl<C: Clock> Schedules for WarmUp<C> {
+    fn look(&self, at: ToldInstant, has_slept: bool) -> Look {
+        self.advanced_by(has_slept.then_some(at), |state| Look::at(&state.latest, at))
     }
 
     fn take_back(&self, taken: Taken) -> bool {

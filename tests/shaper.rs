@@ -217,3 +217,18 @@ fn the_largest_of_everything_overflows_nothing() {
         }
     }
 }
+
+#[test]
+fn a_credit_is_exact_whatever_rates_were_in_force() {
+    let clock = ManualClock::new();
+    let hourly = rate!(1 / hour);
+    let shaper = Shaper::with_clock(hourly, 10, &clock).with_burst(1);
+    drop(shaper.shape(1).unwrap());
+    clock.advance(secs(3_599));
+    let others = [(1, 1_000), (7, 4_000_000_000), (1, u64::from(u32::MAX)), (3, 2)];
+    for (permits, nanos) in others {
+        shaper.set_rate(Rate::new(permits, Duration::from_nanos(nanos)).unwrap());
+    }
+    shaper.set_rate(hourly);
+    assert_eq!(shaper.shape(1).unwrap().ready_after(), SECOND);
+}

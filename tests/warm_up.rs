@@ -265,7 +265,7 @@ fn a_limiter_is_shown_for_people() {
     assert_eq!((format!("{limiter:?}"), limiter.healed()), (shown(7, "1.375s"), 0));
     limiter.clock().advance(4 * SECOND);
     let turn = limiter.reserve(2).unwrap();
-    let shown = "WarmUpReservation { permits: 2, at_nanos: 8375000000, .. }";
+    let shown = "Scheduled { permits: 2, at_nanos: 8375000000, .. }";
     assert_eq!(format!("{turn:?}"), shown);
 }
 

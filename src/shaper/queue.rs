@@ -10,21 +10,35 @@
 //! when all of it has left, so there are at most as many as permits in the queue.
 //!
 //! A queue that is empty earns a credit, up to the burst: the stretch then starts earlier than the
-//! next permit comes, by so many intervals.
+//! next permit comes, by so many intervals. At a change of the rate the credit stays the same part of an
+//! interval, which may be no whole number of the new units: then a part of a unit is over, as a fraction.
+//! It is exact while its lowest terms are no more than 2^64. Beyond that, less than 2^-64 of a unit is lost
+//! at a change.
 
 use alloc::collections::VecDeque;
 
 use crate::config::rate::Rate;
+use crate::time::wide::{greatest_common_divisor, mul_div};
+use crate::wait::scheduled::Taken;
 
 /// Permits that leave an interval apart.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     rate: Rate,
-    /// An interval before the first of them leaves; in `1 / permits` of a nanosecond.
+    /// An interval before the first of them leaves; in `1 / permits` of a nanosecond, rounded up.
     start: i128,
+    /// The part of a unit by which it starts earlier. No instant in whole nanoseconds depends on it.
+    rest: Part,
     count: u64,
     /// Tells this stretch from all others.
     serial: u64,
+}
+
+/// A part of a unit, in lowest terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    of: u128,
+    whole: u128,
 }
 
 /// The queue, and the terms in force.
@@ -37,20 +51,36 @@ pub(super) struct DrainQueue {
     pub(super) burst: u64,
 }
 
-/// Permits that have a place in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    serial: u64,
-    before: u64,
-    after: u64,
-}
-
 /// The instant at which the last of some permits leaves, and whether they fit into the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outlook {
     pub(super) leaves_nanos: u128,
     /// The instant from which on there is room for them; `None` if there is now.
     pub(super) room_nanos: Option<u128>,
+}
+
+impl Part {
+    const NONE: Part = Part { of: 0, whole: 1 };
+
+    /// The most that `whole` can be: then its product with a period is less than 2^127.
+    const MOST: u128 = 1 << 64;
+
+    fn new(of: u128, whole: u128) -> Part {
+        let divisor = greatest_common_divisor(of, whole);
+        let (of, whole) = (of / divisor, whole / divisor);
+        if whole <= Self::MOST {
+            return Part { of, whole };
+        }
+        Part { of: mul_div(of, Self::MOST, whole).0, whole: Self::MOST }
+    }
+
+    /// Returns `units` and this, which are part of an interval of `old` units, as units and a part of one
+    /// of an interval of `new` ones.
+    fn rescaled(self, units: u128, old: u128, new: u128) -> (u128, Part) {
+        let divisor = self.whole * old;
+        let (units, of) = mul_div(units * self.whole + self.of, new, divisor);
+        (units, Part::new(of, divisor))
+    }
 }
 
 impl Stretch {
@@ -96,7 +126,7 @@ impl DrainQueue {
 
     /// Returns an empty queue, as if it had been empty for ever.
     pub(super) fn new(rate: Rate, size: u64, burst: u64, now_nanos: u64) -> DrainQueue {
-        let last = Stretch { rate, start: i128::MIN, count: 0, serial: 0 };
+        let last = Stretch { rate, start: i128::MIN, rest: Part::NONE, count: 0, serial: 0 };
         let (size, burst) = (size.min(Self::MAX), burst.min(Self::MAX));
         let mut queue = DrainQueue { earlier: VecDeque::new(), last, size, burst };
         queue.clear(now_nanos);
@@ -107,8 +137,8 @@ impl DrainQueue {
     pub(super) fn clear(&mut self, now_nanos: u64) {
         self.earlier.clear();
         let start = self.last.at(now_nanos) - i128::from(self.burst) * self.last.period();
-        self.last =
-            Stretch { start, count: 0, serial: self.last.serial.wrapping_add(1), ..self.last };
+        let serial = self.last.serial.wrapping_add(1);
+        self.last = Stretch { start, rest: Part::NONE, count: 0, serial, ..self.last };
     }
 
     /// Returns the rate in force.
@@ -134,9 +164,10 @@ impl DrainQueue {
         if self.earlier.is_empty() && self.last.queued(now_nanos) == 0 {
             let end = self.last.leaves(count);
             let most = self.last.at(now_nanos) - i128::from(self.burst) * self.last.period();
-            if count > 0 || most > end {
+            if count > 0 || most >= end {
                 let serial = serial.wrapping_add(1);
-                self.last = Stretch { start: end.max(most), count: 0, serial, ..self.last };
+                let rest = if most >= end { Part::NONE } else { self.last.rest };
+                self.last = Stretch { start: end.max(most), rest, count: 0, serial, ..self.last };
             }
         }
     }
@@ -170,18 +201,20 @@ impl DrainQueue {
     }
 
     /// Adds `permits` at the end.
-    pub(super) fn push(&mut self, permits: u64) -> Place {
+    pub(super) fn push(&mut self, permits: u64) -> Taken {
         let Stretch { count: before, serial, .. } = self.last;
         self.last.count += permits;
-        Place { serial, before, after: self.last.count }
+        Taken { serial, before: before.into(), after: self.last.count.into() }
     }
 
-    /// Takes a place out of the queue, if nothing has come after it and nothing was changed. Returns
+    /// Takes permits out of the queue, if nothing has come after them and nothing was changed. Returns
     /// whether it did.
-    pub(super) fn take_back(&mut self, place: Place) -> bool {
-        let is_newest = (self.last.serial, self.last.count) == (place.serial, place.after);
+    pub(super) fn take_back(&mut self, taken: Taken) -> bool {
+        let newest = (self.last.serial, u128::from(self.last.count));
+        let is_newest = newest == (taken.serial, taken.after);
         if is_newest {
-            self.last.count = place.before;
+            // No more than the count.
+            self.last.count = taken.before as u64;
         }
         is_newest
     }
@@ -194,20 +227,23 @@ impl DrainQueue {
             return;
         }
         let serial = old.serial.wrapping_add(1);
-        let new = Stretch { rate, start: 0, count: 0, serial };
-        let start = if self.earlier.is_empty() && old.count == 0 {
-            // The credit stays the same permits. It is no more than the burst.
+        let new = Stretch { rate, start: 0, rest: Part::NONE, count: 0, serial };
+        let (start, rest) = if self.earlier.is_empty() && old.count == 0 {
+            // The credit stays the same permits. It is no more than the burst, and not negative.
             let credit = old.at(now_nanos) - old.start;
-            let (whole, part) = (credit.div_euclid(old.period()), credit.rem_euclid(old.period()));
-            new.at(now_nanos) - whole * new.period() - part * new.period() / old.period()
+            let (whole, units) = (credit.div_euclid(old.period()), credit.rem_euclid(old.period()));
+            let [old_period, new_period] =
+                [&old, &new].map(|at| u128::from(at.rate.period_nanos()));
+            let (units, rest) = old.rest.rescaled(units as u128, old_period, new_period);
+            (new.at(now_nanos) - whole * new.period() - units as i128, rest)
         } else {
             // A whole nanosecond, so that it is one at any rate.
             let end_nanos = old.nanos(old.leaves(old.count));
             if old.count > 0 {
                 self.earlier.push_back(old);
             }
-            i128::try_from(end_nanos).unwrap_or(i128::MAX) * new.permits()
+            (i128::try_from(end_nanos).unwrap_or(i128::MAX) * new.permits(), Part::NONE)
         };
-        self.last = Stretch { start, ..new };
+        self.last = Stretch { start, rest, ..new };
     }
 }

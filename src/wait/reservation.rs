@@ -11,7 +11,7 @@ use super::line;
 use super::place::Key;
 use super::timer::Timer;
 use super::turn::TakesTurns;
-use super::until::{block_until, sleep_until};
+use super::until::{Look, block_until, sleep_until};
 
 /// Permits that are the caller's, to be used from an instant on.
 ///
@@ -114,20 +114,25 @@ impl Reservation<'_> {
         Duration::from_nanos(self.booked.wait_nanos)
     }
 
-    /// Returns the wait that is left. Reads the limiter's clock.
+    /// Returns the wait that is left. Reads the limiter's clock: if that is set back, this is longer, but
+    /// no caller sleeps again by [`wait`](Reservation::wait) or [`wait_async`](Reservation::wait_async).
     #[must_use]
     pub fn wait_left(&self) -> Duration {
-        Duration::from_nanos(self.booked.at_nanos.saturating_sub(self.limiter.now_nanos()))
+        self.look().left
     }
 
     /// Blocks the thread until the permits may be used.
     pub fn wait(self) {
-        block_until(|| self.wait_left());
+        block_until(|_| self.look());
     }
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        sleep_until(timer, || self.wait_left()).await;
+        sleep_until(timer, |_| self.look()).await;
+    }
+
+    fn look(&self) -> Look {
+        Look::until(self.booked.at_nanos, self.limiter.now_nanos())
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were charged. Returns whether it

@@ -4,11 +4,10 @@ use core::time::Duration;
 
 use crate::time::clock::Clock;
 use crate::wait::error::AcquireError;
+use crate::wait::scheduled::Scheduled;
 use crate::wait::timer::Timer;
-use crate::wait::until::sleep_until;
 
 use super::WarmUp;
-use super::reservation::WarmUpReservation;
 
 impl<C: Clock> WarmUp<C> {
     /// Takes `permits`, and blocks the thread until they may be used.
@@ -17,7 +16,7 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// Those of [`reserve`](WarmUp::reserve), at once.
     pub fn acquire(&self, permits: u64) -> Result<(), AcquireError> {
-        self.reserve(permits).map(WarmUpReservation::wait)
+        self.reserve(permits).map(Scheduled::wait)
     }
 
     /// Does the same as [`acquire`](WarmUp::acquire), if the permits may be used within `timeout`.
@@ -27,7 +26,7 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// Those of [`reserve_within`](WarmUp::reserve_within), at once.
     pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), AcquireError> {
-        self.reserve_within(permits, timeout).map(WarmUpReservation::wait)
+        self.reserve_within(permits, timeout).map(Scheduled::wait)
     }
 
     /// Does the same as [`acquire`](WarmUp::acquire) for a task, which sleeps by `timer`.
@@ -56,23 +55,7 @@ impl<C: Clock> WarmUp<C> {
         permits: u64,
         timer: T,
     ) -> Result<(), AcquireError> {
-        let mut unused = Unused(Some(self.reserve(permits)?));
-        if let Some(reservation) = &unused.0 {
-            sleep_until(timer, || reservation.wait_left()).await;
-        }
-        // Its turn has come.
-        unused.0 = None;
+        self.reserve(permits)?.wait_or_cancel(timer).await;
         Ok(())
-    }
-}
-
-/// Permits that are given back when dropped.
-struct Unused<'a, C: Clock>(Option<WarmUpReservation<'a, C>>);
-
-impl<C: Clock> Drop for Unused<'_, C> {
-    fn drop(&mut self) {
-        if let Some(reservation) = &self.0 {
-            reservation.take_back();
-        }
     }
 }

@@ -30,11 +30,10 @@
 //! ```
 //!
 //! **Range.** `permits <= 2^32`, `period < 2^61.5`, `warm_up < 2^46.3` and `c < 2^10`. Hence `x <=
-//! 4 * warm_up * permits < 2^81`, the divisor is less than 2^125, and `x^2` needs [`wide`](super::wide).
+//! 4 * warm_up * permits < 2^81`, the divisor is less than 2^125, and `x^2` needs [`wide`](crate::time::wide).
 
 use crate::config::rate::Rate;
-
-use super::wide::mul_div;
+use crate::time::wide::{greatest_common_divisor, mul_div};
 
 /// The rate, and the way to it.
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +62,9 @@ impl Nanos {
 
 impl Curve {
     pub(super) fn new(rate: Rate, warm_up_nanos: u64, cold_factor: u32) -> Curve {
-        let (permits, period) = (rate.permits(), rate.period_nanos());
+        let (permits, period) = (u128::from(rate.permits()), u128::from(rate.period_nanos()));
         let divisor = greatest_common_divisor(permits, period);
-        let (permits, period) = ((permits / divisor).into(), (period / divisor).into());
+        let (permits, period) = (permits / divisor, period / divisor);
         Curve { rate, warm_up_nanos, cold_factor, permits, period }
     }
 
@@ -150,14 +149,6 @@ impl Curve {
     pub(super) fn same_part(&self, stored: u128, other: &Curve) -> u128 {
         (stored * self.permits).div_ceil(other.permits)
     }
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(all(test, not(sluicegate_loom)))]

@@ -18,6 +18,7 @@
 use core::time::Duration;
 
 use crate::time::units::duration;
+use crate::wait::scheduled::Taken;
 
 use super::curve::{Curve, Nanos};
 
@@ -34,14 +35,6 @@ pub(super) struct Schedule {
     free: Nanos,
     /// Tells this stretch from all others.
     serial: u64,
-}
-
-/// Permits that were taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
-    serial: u64,
-    before: u128,
-    after: u128,
 }
 
 impl Schedule {

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use num_rational::BigRational;
+use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
 use sluicegate::{ManualClock, Rate, Shaper, ShaperError};
 
 use crate::cases::cases;
-
-/// Instants of the model are in this part of a nanosecond, which is exact for the rates below.
-const PARTS: i128 = 42;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -36,7 +35,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 fn rates() -> impl Strategy<Value = (u64, u64)> {
-    (prop::sample::select(vec![1, 2, 3, 6, 7]), 10..100_u64)
+    let few = (prop::sample::select(vec![1, 2, 3, 6, 7]), 10..100_u64);
+    // Of which a second is a small part of an interval, and a large one.
+    prop_oneof![4 => few, 1 => (1..4_u64, 2..5_u64), 1 => (1..4_u64, 1_000..4_000_u64)]
 }
 
 fn rate_of((permits, period): (u64, u64)) -> Rate {
@@ -45,46 +46,50 @@ fn rate_of((permits, period): (u64, u64)) -> Rate {
 
 /// The expected state.
 struct Model {
-    interval: i128,
+    interval: BigRational,
     rate: (u64, u64),
     size: u64,
     burst: u64,
-    now: i128,
-    /// The instant at which each permit leaves.
-    leaves: Vec<i128>,
+    now: u64,
+    /// The instant at which each permit leaves that has not left.
+    leaves: Vec<BigRational>,
     /// The end of the last interval that is used up.
-    end: i128,
+    end: BigRational,
+}
+
+fn ratio(nanos: u64) -> BigRational {
+    BigRational::from_integer(nanos.into())
+}
+
+fn interval((permits, period): (u64, u64)) -> BigRational {
+    ratio(period) / ratio(permits)
 }
 
 impl Model {
     fn new(rate: (u64, u64), size: u64, burst: u64) -> Model {
-        let leaves = Vec::new();
-        let mut model =
-            Model { interval: 0, rate, size, burst, now: 0, leaves, end: i128::MIN / 2 };
-        model.interval = Model::interval(rate);
-        model.credit();
-        model
+        let interval = interval(rate);
+        let end = -ratio(burst) * &interval;
+        Model { interval, rate, size, burst, now: 0, leaves: Vec::new(), end }
     }
 
-    fn interval((permits, period): (u64, u64)) -> i128 {
-        i128::from(period) * PARTS / i128::from(permits)
-    }
-
-    fn queued(&self) -> u64 {
-        self.leaves.iter().filter(|instant| **instant > self.now).count() as u64
+    fn queued(&mut self) -> u64 {
+        let now = ratio(self.now);
+        self.leaves.retain(|instant| *instant > now);
+        self.leaves.len() as u64
     }
 
     /// An empty queue has saved up at most the burst.
     fn credit(&mut self) {
         if self.queued() == 0 {
-            self.end = self.end.max(self.now - i128::from(self.burst) * self.interval);
+            let most = ratio(self.now) - ratio(self.burst) * &self.interval;
+            self.end = self.end.clone().max(most);
         }
     }
 
     /// Returns an instant in nanoseconds from now, rounded up.
-    fn wait(&self, instant: i128) -> Duration {
-        let nanos = -(-instant).div_euclid(PARTS) - self.now / PARTS;
-        Duration::from_nanos(nanos.max(0) as u64)
+    fn wait(&self, instant: &BigRational) -> Duration {
+        let nanos = (instant - ratio(self.now)).ceil().max(BigRational::zero());
+        Duration::from_nanos(nanos.to_integer().to_u64().unwrap())
     }
 
     fn shape(&mut self, permits: u64, longest: u64) -> Result<Duration, ShaperError> {
@@ -96,12 +101,13 @@ impl Model {
             return Err(ShaperError::TooLarge { limit });
         }
         self.credit();
-        let instants: Vec<i128> =
-            (1..=permits).map(|k| self.end + i128::from(k) * self.interval).collect();
-        let last = *instants.last().unwrap();
-        let wait = self.wait(last);
-        let all = self.leaves.iter().chain(&instants).copied();
-        let waiting: Vec<i128> = all.filter(|instant| *instant > self.now).collect();
+        let instants: Vec<BigRational> =
+            (1..=permits).map(|k| &self.end + ratio(k) * &self.interval).collect();
+        let last = instants.last().unwrap().clone();
+        let wait = self.wait(&last);
+        let now = ratio(self.now);
+        let all = self.leaves.iter().chain(&instants);
+        let waiting: Vec<&BigRational> = all.filter(|instant| **instant > now).collect();
         if let Some(missing) = waiting.len().checked_sub(self.size as usize)
             && missing > 0
         {
@@ -124,9 +130,14 @@ impl Model {
         self.credit();
         if self.queued() > 0 {
             // A whole nanosecond.
-            self.end = -(-self.end).div_euclid(PARTS) * PARTS;
+            self.end = self.end.ceil();
         }
-        (self.rate, self.interval) = (rate, Model::interval(rate));
+        // The credit stays the same part of an interval.
+        let (now, interval) = (ratio(self.now), interval(rate));
+        if self.queued() == 0 {
+            self.end = &now - (&now - &self.end) / &self.interval * &interval;
+        }
+        (self.rate, self.interval) = (rate, interval);
     }
 }
 
@@ -162,14 +173,12 @@ proptest! {
                 }
                 Op::Advance(nanos) => {
                     clock.advance(Duration::from_nanos(nanos));
-                    model.now += i128::from(nanos) * PARTS;
+                    model.now += nanos;
                 }
-                // What is saved up is rounded: without a burst there is nothing.
-                Op::SetRate(permits, period) if burst == 0 => {
+                Op::SetRate(permits, period) => {
                     shaper.set_rate(rate_of((permits, period)));
                     model.set_rate((permits, period));
                 }
-                Op::SetRate(..) => {}
                 Op::SetSize(next) => {
                     shaper.set_size(next);
                     model.size = next;

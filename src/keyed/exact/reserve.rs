@@ -25,7 +25,7 @@ use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;
 use crate::wait::timer::Timer;
 use crate::wait::turn::TakesTurns;
-use crate::wait::until::{block_until, sleep_until};
+use crate::wait::until::{Look, block_until, sleep_until};
 
 use super::Keyed;
 use super::as_key::AsKey;
@@ -116,12 +116,16 @@ impl<Q: ?Sized> KeyReservation<'_, Q> {
     /// Returns the wait that is left. Reads the store's clock.
     #[must_use]
     pub fn wait_left(&self) -> Duration {
-        Duration::from_nanos(self.booked.at_nanos.saturating_sub(self.store.now_nanos()))
+        self.look().left
     }
 
     /// Blocks the thread until the permits may be used.
     pub fn wait(self) {
-        block_until(|| self.wait_left());
+        block_until(|_| self.look());
+    }
+
+    fn look(&self) -> Look {
+        Look::until(self.booked.at_nanos, self.store.now_nanos())
     }
 
     /// Gives the permits back, if nothing else of the key was taken since they were reserved, and no key of
@@ -143,7 +147,7 @@ impl<Q: ?Sized> KeyReservation<'_, Q> {
 impl<Q: Sync + ?Sized> KeyReservation<'_, Q> {
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        sleep_until(timer, || self.wait_left()).await;
+        sleep_until(timer, |_| self.look()).await;
     }
 }
 

@@ -1,9 +1,9 @@
-//! A product of two numbers of 128 bits, divided: the product may need 256 bits.
+//! Exact fractions of 128 bits: a product that may need 256 bits, divided, and lowest terms.
 
 /// Returns `a * b / divisor`, rounded down, and the remainder.
 ///
 /// The quotient has to fit into 128 bits, and the divisor into 127.
-pub(super) fn mul_div(a: u128, b: u128, divisor: u128) -> (u128, u128) {
+pub(crate) fn mul_div(a: u128, b: u128, divisor: u128) -> (u128, u128) {
     debug_assert!(divisor > 0 && divisor >> 127 == 0);
     let (high, low) = product(a, b);
     if high == 0 {
@@ -16,6 +16,14 @@ pub(super) fn mul_div(a: u128, b: u128, divisor: u128) -> (u128, u128) {
         let goes_in = rest >= divisor;
         (quotient << 1 | u128::from(goes_in), if goes_in { rest - divisor } else { rest })
     })
+}
+
+/// Returns the greatest number that divides both, or the one that is not 0.
+pub(crate) fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Returns the high and the low 128 bits of `a * b`.
