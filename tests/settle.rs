@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use sluicegate::*;
 
+#[cfg(feature = "wait")]
+#[path = "settle/beside_a_line.rs"]
+mod beside_a_line;
 #[path = "settle/bound.rs"]
 mod bound;
 #[path = "support/cases.rs"]
@@ -20,6 +23,8 @@ mod histories;
 mod keys;
 #[path = "settle/owned.rs"]
 mod owned;
+#[path = "settle/receipts.rs"]
+mod receipts;
 #[cfg(feature = "wait")]
 #[path = "settle/reserve.rs"]
 mod reserve;

@@ -122,9 +122,9 @@ pub(crate) trait CountsSettlements: Sync {
 }
 
 /// Tells a cache when it is dropped.
-struct ForgetsIfItPanics<'a>(Option<&'a dyn ForgetsDenials>);
+struct Forgets<'a>(Option<&'a dyn ForgetsDenials>);
 
-impl Drop for ForgetsIfItPanics<'_> {
+impl Drop for Forgets<'_> {
     fn drop(&mut self) {
         if let Some(cache) = self.0 {
             cache.forget_denials();
@@ -364,15 +364,12 @@ impl<'a> Estimate<'a> {
         let permits = permits.min(self.permits);
         // Cut off first, so that they are given back once, also if the clock panics.
         self.permits -= permits;
-        // Wakes callers in line, whose wakers may panic when all is given back.
-        let forgets = ForgetsIfItPanics(self.cache);
+        // Also if all of them are lost: a part of a permit may be there, which makes the wait in line
+        // shorter. Dropped last, and if a waker panics when all is given back.
+        let _forgets = Forgets(self.cache.filter(|_| permits > 0));
         let given_back = self.limiter.give_back(&mut self.hold, self.grant, permits);
-        core::mem::forget(forgets);
         if let Some(counts) = self.counts {
             counts.count_given_back(given_back, permits.saturating_sub(given_back));
-        }
-        if let (Some(cache), 1..) = (self.cache, given_back) {
-            cache.forget_denials();
         }
         given_back
     }

@@ -38,6 +38,11 @@ impl Pieces {
         Pieces { of_word: Piece { top, units }, of_lots: [Piece::default(); LOTS] }
     }
 
+    /// Returns the number of units.
+    pub(crate) fn units(&self) -> u64 {
+        self.of_lots.iter().fold(self.of_word.units, |sum, piece| sum.saturating_add(piece.units))
+    }
+
     /// Cuts off the youngest `units`, or all if there are fewer.
     pub(crate) fn cut(&mut self, mut units: u64) -> Pieces {
         let mut cut = Pieces { of_word: self.of_word.cut(&mut units), ..Pieces::default() };

@@ -201,7 +201,10 @@ impl<'a> Receipt<'a> {
     }
 
     /// Gives the permits back if nothing has happened to the limiter since, and returns whether it
-    /// did. If not, they stay spent.
+    /// did. If not, all of them stay spent.
+    ///
+    /// A `SettleableBucket` gives back what still lives of them, whatever has happened: it returns false
+    /// only if all of them stay spent.
     ///
     /// Lock-free; does not allocate; reads no clock, except for a key of a `KeyTable`. For several
     /// limiters (see `All`) it gives back to each, and returns whether all succeeded.
@@ -211,7 +214,10 @@ impl<'a> Receipt<'a> {
         match self.undo {
             Undo::Nothing => true,
             Undo::Word(word, before, after) => word.replace(after, before),
-            Undo::Pieces(limiter, pieces) => limiter.take_pieces(pieces) == 0,
+            Undo::Pieces(limiter, pieces) => {
+                let units = pieces.units();
+                limiter.take_pieces(pieces) < units || units == 0
+            }
             Undo::Permits(balance) => {
                 balance.take_permits(self.grant.permits());
                 true

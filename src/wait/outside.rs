@@ -62,9 +62,11 @@ const CLOSED: u64 = 1;
 pub(crate) struct OutsideLine {
     /// Closed while callers wait in line. Only the holder of the line's lock moves it.
     gate: AtomicWord<u64>,
-    /// The longest time until the limiter would have been full again, of those that it has told those
-    /// in line. Taken for the time in which it grants its limit anew.
+    /// The time in which the limiter grants its limit anew: the time in which it earns it, or else the
+    /// longest time until it would be full again of those that it has told in line.
     period_nanos: AtomicWord<u64>,
+    /// The instant at which that time has passed. Then it counts no longer: a debt may have made it long.
+    period_ends_nanos: AtomicWord<u64>,
     /// The wait that the last denial of the first in line told, or the time after which it asks again.
     first_wait_nanos: AtomicWord<u64>,
     queue: WaitQueue,
@@ -108,6 +110,7 @@ impl OutsideLine {
         OutsideLine {
             gate: AtomicWord::new(OPEN),
             period_nanos: AtomicWord::new(0),
+            period_ends_nanos: AtomicWord::new(0),
             first_wait_nanos: AtomicWord::new(LOOK_AGAIN_NANOS),
             queue: WaitQueue::new(),
         }
@@ -137,7 +140,7 @@ impl OutsideLine {
 
     /// Lets those in line look again, after a change of the limiter.
     pub(crate) fn poke(&self, limiter: &dyn TakesTurns) {
-        self.note_period(0, true);
+        self.store_period(0, 0);
         // Takes the lock, whatever the gate is.
         if self.queue.waiters() > 0 {
             line::poke(limiter);
@@ -150,9 +153,11 @@ impl OutsideLine {
         self.first_wait_nanos.load(Relaxed)
     }
 
-    /// Notes the wait of the first in line.
-    fn note_denial(&self, denied: Denied) {
-        self.note_period(denied.reset_after().map_or(0, units::nanos), false);
+    /// Notes the wait of the first in line, which was denied at `now_nanos`.
+    fn note_denial(&self, denied: Denied, now_nanos: u64) {
+        if let Denied::Wait(shortfall) = denied {
+            self.note_period(shortfall.forecast, now_nanos);
+        }
         let wait_nanos = match known_wait(denied) {
             // Space for a key may come at any time, and nobody tells.
             Some(nanos) if matches!(denied, Denied::Full { .. }) => nanos.min(LOOK_AGAIN_NANOS),
@@ -170,13 +175,30 @@ impl OutsideLine {
         self.period_nanos.load(Relaxed)
     }
 
-    /// Notes the time until the limiter is full, if it is the longest or `is_new`.
-    fn note_period(&self, nanos: u64, is_new: bool) {
-        if is_new || nanos > self.period_nanos() {
-            // ORDERING: Relaxed, as in `period_nanos`.
-            // MODEL: none; no decision depends on it.
-            self.period_nanos.store(nanos, Relaxed);
+    /// Notes the period of a limiter as it was found at `now_nanos`, unless a longer one still counts.
+    fn note_period(&self, found: Forecast, now_nanos: u64) {
+        let nanos = match found.fill_nanos() {
+            0 => units::nanos(found.reset_after()),
+            fill_nanos => fill_nanos,
+        };
+        // ORDERING: Relaxed, as in `period_nanos`.
+        // MODEL: none; no decision depends on it.
+        let left_nanos = self.period_ends_nanos.load(Relaxed).saturating_sub(now_nanos);
+        let longest_nanos = self.period_nanos();
+        // More than all of it is left if the clock was set back.
+        let counts = (1..=longest_nanos).contains(&left_nanos);
+        if nanos >= longest_nanos || !counts {
+            self.store_period(nanos, now_nanos.saturating_add(nanos));
         }
+    }
+
+    fn store_period(&self, nanos: u64, ends_nanos: u64) {
+        // ORDERING: Relaxed, as in `period_nanos`.
+        // MODEL: none; no decision depends on it.
+        self.period_nanos.store(nanos, Relaxed);
+        // ORDERING: Relaxed, as in `period_nanos`.
+        // MODEL: none; no decision depends on it.
+        self.period_ends_nanos.store(ends_nanos, Relaxed);
     }
 }
 
@@ -257,12 +279,12 @@ impl<T: HasOutsideLine> TakesTurns for T {
                 if !turn.has_others {
                     line.move_gate(OPEN);
                 }
-                line.note_period(units::nanos(grant.reset_after()), false);
+                line.note_period(grant.forecast, turn.now_nanos);
                 Taken::Granted(grant, charged)
             }
             Err(Denied::TooLarge { limit, .. }) => Taken::TooLarge { limit },
             Err(denied) => {
-                line.note_denial(denied);
+                line.note_denial(denied, turn.now_nanos);
                 Taken::NotYet
             }
         }

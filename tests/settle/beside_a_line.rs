@@ -1,0 +1,249 @@
+//! Settlements beside callers in line for a `Queued`. What is checked:
+//!
+//! * whatever a settlement gives back, a part of a permit included, the first in line sleeps no longer
+//!   than until its permits are there;
+//! * what callers behind a line are told is the time that it takes, also after a debt.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use sluicegate::*;
+
+use crate::cases::cases;
+
+const STEP: Duration = Duration::from_millis(10);
+
+type Tokens<'a> = Queued<SettleableBucket<&'a ManualClock>, &'a ManualClock>;
+
+fn tokens(clock: &ManualClock, quota: Quota) -> Tokens<'_> {
+    Queued::with_clock(SettleableBucket::with_clock(quota, clock), clock)
+}
+
+/// Notes for how long a caller would sleep.
+#[derive(Clone, Default)]
+struct Noted(Arc<Mutex<Duration>>);
+
+impl Timer for Noted {
+    type Sleep = std::future::Pending<()>;
+
+    fn sleep(&self, duration: Duration) -> std::future::Pending<()> {
+        *self.0.lock().unwrap() = duration;
+        std::future::pending()
+    }
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Woken>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// A caller in line, which asks again when it is woken, or has slept.
+struct Asleep<'a> {
+    permits: u64,
+    future: Pin<Box<Waiting<'a, Noted>>>,
+    noted: Noted,
+    woken: Arc<Woken>,
+    wakes_nanos: u64,
+}
+
+impl<'a> Asleep<'a> {
+    /// Returns a caller that has to wait.
+    fn new(limiter: &'a Tokens<'_>, permits: u64, now_nanos: u64) -> Option<Asleep<'a>> {
+        let noted = Noted::default();
+        let future = Box::pin(limiter.acquire_async(permits).timer(noted.clone()));
+        let woken = Arc::default();
+        let mut caller = Asleep { permits, future, noted, woken, wakes_nanos: now_nanos };
+        caller.waits(now_nanos).then_some(caller)
+    }
+
+    fn waits(&mut self, now_nanos: u64) -> bool {
+        while self.woken.0.swap(false, Relaxed) || self.wakes_nanos <= now_nanos {
+            let waker = Waker::from(Arc::clone(&self.woken));
+            if let Poll::Ready(answer) = self.future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
+                answer.unwrap();
+                return false;
+            }
+            let sleeps = self.noted.0.lock().unwrap().as_nanos() as u64;
+            self.wakes_nanos = now_nanos + sleeps.max(1);
+        }
+        true
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Estimate(u64),
+    Settle(usize, u64),
+    GiveBack(usize, u64),
+    Take(u64),
+    Join(u64),
+    /// Tenths of a second.
+    Advance(u64),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        4 => (1..6_u64).prop_map(Op::Estimate),
+        4 => (0..8_usize, 0..8_u64).prop_map(|(at, used)| Op::Settle(at, used)),
+        1 => (0..8_usize, 0..4_u64).prop_map(|(at, permits)| Op::GiveBack(at, permits)),
+        3 => (1..8_u64).prop_map(Op::Take),
+        2 => (1..5_u64).prop_map(Op::Join),
+        5 => (0..30_u64).prop_map(Op::Advance),
+    ];
+    prop::collection::vec(op, 1..50)
+}
+
+fn the_first_in_line_wakes_in_time(ops: &[Op]) -> Result<(), TestCaseError> {
+    let clock = ManualClock::new();
+    let tokens = tokens(&clock, quota!(1 / second, burst 10));
+    let mut estimates = Vec::new();
+    let mut line: Vec<Asleep<'_>> = Vec::new();
+    for op in ops {
+        match *op {
+            Op::Estimate(permits) => estimates.extend(tokens.try_acquire_settleable(permits)),
+            Op::Settle(at, used) if at < estimates.len() => {
+                _ = estimates.remove(at).settle(used);
+            }
+            Op::GiveBack(at, permits) if at < estimates.len() => {
+                estimates[at].give_back(permits);
+            }
+            Op::Settle(..) | Op::GiveBack(..) => {}
+            Op::Take(permits) => drop(tokens.try_acquire(permits)),
+            Op::Join(permits) => line.extend(Asleep::new(&tokens, permits, clock.now_nanos())),
+            Op::Advance(tenths) => {
+                let end = clock.now_nanos() + tenths * 100_000_000;
+                while let Some(next) =
+                    line.iter().map(|caller| caller.wakes_nanos).min().filter(|at| *at < end)
+                {
+                    clock.set_nanos(next.max(clock.now_nanos()));
+                    line.retain_mut(|caller| caller.waits(clock.now_nanos()));
+                }
+                clock.set_nanos(end);
+            }
+        }
+        let now_nanos = clock.now_nanos();
+        line.retain_mut(|caller| caller.waits(now_nanos));
+        if let Some(first) = line.first() {
+            let wait = match tokens.limiter().peek(first.permits) {
+                Ok(_) => Duration::ZERO,
+                Err(denied) => denied.retry_after().unwrap(),
+            };
+            let sleeps = Duration::from_nanos(first.wakes_nanos - now_nanos);
+            prop_assert!(
+                sleeps <= wait,
+                "{:?}: sleeps {:?}, and could go in {:?}",
+                op,
+                sleeps,
+                wait
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Settles an estimate with what was `used`, lets `callers` stand in line, and compares what is told behind
+/// them with the time that the line takes.
+fn told_behind_a_line(
+    tokens: &Tokens<'_>,
+    clock: &ManualClock,
+    callers: usize,
+    used: u64,
+) -> Result<(), TestCaseError> {
+    tokens.try_acquire_settleable(100).unwrap().settle(used).unwrap();
+    let mut line: VecDeque<_> = (0..callers).map(|_| Box::pin(tokens.acquire_async(1))).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut poll = |caller: &mut Pin<Box<Waiting<'_>>>| caller.as_mut().poll(&mut context);
+    line.iter_mut().for_each(|caller| assert!(poll(caller).is_pending()));
+    let told = tokens.try_acquire(1).unwrap_err().retry_after().unwrap();
+    let began_nanos = clock.now_nanos();
+    loop {
+        while line.front_mut().is_some_and(|caller| poll(caller).is_ready()) {
+            line.pop_front();
+        }
+        if line.is_empty() && tokens.try_acquire(1).is_ok() {
+            break;
+        }
+        clock.advance(STEP);
+    }
+    let took = Duration::from_nanos(clock.now_nanos() - began_nanos);
+    prop_assert!(told.abs_diff(took) <= STEP, "told {:?}, and it took {:?}", told, took);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn whatever_comes_back_the_first_in_line_sleeps_no_longer_than_it_has_to(ops in ops()) {
+        the_first_in_line_wakes_in_time(&ops)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(8))]
+
+    #[test]
+    fn what_is_told_behind_a_line_is_the_time_that_it_takes_also_after_a_debt(
+        turns in prop::collection::vec((1..250_usize, 100..501_u64, 0..100_u64), 1..5),
+    ) {
+        let clock = ManualClock::new();
+        let tokens = tokens(&clock, quota!(100 / second, max_debt 1_000));
+        for (callers, used, idle) in turns {
+            // Full again, and longer.
+            clock.advance(Duration::from_secs(12 + idle));
+            told_behind_a_line(&tokens, &clock, callers, used)?;
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_permit_that_comes_back_shortens_the_wait_of_the_first_in_line() {
+    let clock = ManualClock::new();
+    let tokens = tokens(&clock, quota!(1 / second, burst 10));
+    let first = tokens.try_acquire_settleable(3).unwrap();
+    tokens.try_acquire(7).unwrap();
+    clock.advance(Duration::from_millis(500));
+    first.settle(0).unwrap();
+    let second = tokens.try_acquire_settleable(1).unwrap();
+    clock.advance(Duration::from_millis(1_800));
+    tokens.try_acquire(2).unwrap();
+    let mut caller = Asleep::new(&tokens, 1, clock.now_nanos()).unwrap();
+    let settled = second.settle(0).unwrap();
+    assert_eq!((settled.given_back(), settled.lost()), (0, 1));
+    assert!(caller.waits(clock.now_nanos()));
+    let wait = tokens.limiter().peek(1).unwrap_err().retry_after().unwrap();
+    assert_eq!(caller.wakes_nanos, clock.now_nanos() + wait.as_nanos() as u64);
+    assert!(wait < Duration::from_secs(1));
+}
+
+#[test]
+fn a_debt_that_was_paid_makes_no_wait_longer() {
+    let clock = ManualClock::new();
+    let tokens = tokens(&clock, quota!(100 / second, max_debt 1_000));
+    let mut told = Vec::new();
+    for used in [100, 1_000, 100] {
+        let estimate = tokens.try_acquire_settleable(100).unwrap();
+        let mut callers: Vec<_> = (0..150).map(|_| Box::pin(tokens.acquire_async(1))).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        callers.iter_mut().for_each(|it| assert!(it.as_mut().poll(&mut context).is_pending()));
+        told.push(tokens.try_acquire(1).unwrap_err().retry_after().unwrap());
+        estimate.settle(used).unwrap();
+        while !callers.is_empty() {
+            callers.retain_mut(|it| it.as_mut().poll(&mut context).is_pending());
+            clock.advance(STEP);
+        }
+        clock.advance(Duration::from_secs(1_000));
+    }
+    assert_eq!(told, [150 * STEP; 3]);
+}
