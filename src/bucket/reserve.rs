@@ -48,6 +48,10 @@ impl BalanceAt<'_> {
     /// Returns the cost of `request`, and the wait until it is earned.
     pub(crate) fn price(self, request: ReservationRequest) -> Result<(i64, u64), NotReserved> {
         let BalanceAt { terms, balance, .. } = self;
+        if request.permits == 0 {
+            // At once, also in debt.
+            return Ok((0, 0));
+        }
         let too_large = |limit| NotReserved {
             refusal: Refusal::TooLarge { limit },
             error: AcquireError::TooLarge { limit },

@@ -48,8 +48,9 @@ use super::window_verbs::{one_limit, window_verbs};
 /// permit that is exactly one window old no longer counts. This holds for 146 years.
 ///
 /// Spans are measured in the time by which permits are dated: their caller's clock, or the
-/// date of the last entry, if that is later. If threads' clocks differ by `d`, at most a
-/// second, no `W - d` of true time admits more than the limit.
+/// date of the last entry, if that is later. (Each reset at a reading of the clock dates later grants
+/// at that reading a nanosecond later.) If threads' clocks differ by `d`, at most a second, no `W - d`
+/// of true time admits more than the limit.
 ///
 /// # Fairness
 ///

@@ -89,3 +89,20 @@ fn whatever_is_cancelled_what_is_kept_is_within_the_bound() {
         }
     }
 }
+
+#[test]
+fn no_permits_are_reserved_at_once_also_of_a_bucket_in_debt() {
+    let clock = ManualClock::new();
+    let quota = quota!(10 / second, max_debt 10);
+    let settleable = SettleableBucket::with_clock(quota, &clock);
+    let token = TokenBucket::with_clock(quota, &clock);
+    let window = FixedWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    let window = window.with_reservations(2 * SECOND);
+    let buckets: [&dyn Reserve; 3] = [&settleable, &token, &window];
+    for bucket in buckets {
+        let (_first, _second) = (bucket.reserve(10).unwrap(), bucket.reserve(7).unwrap());
+        let nothing = bucket.reserve_within(0, Duration::ZERO).unwrap();
+        assert_eq!((nothing.permits(), nothing.ready_after()), (0, Duration::ZERO));
+        assert!(nothing.cancel());
+    }
+}
