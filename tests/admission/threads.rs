@@ -82,13 +82,14 @@ fn threads_wait_as_tasks_do() {
 
 #[test]
 fn the_wait_of_a_thread_for_its_place_counts_for_the_deadline() {
-    let bucket = TokenBucket::with_clock(quota!(1 / 10 seconds), ManualClock::new());
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let bucket = TokenBucket::with_clock(quota!(1 / hour), ManualClock::new());
     let places = Arc::new(ConcurrencyLimit::new(1));
     let admission = Admission::new().rate("rate", &bucket).in_flight("places", Arc::clone(&places));
     bucket.try_acquire(1).unwrap();
     let held = places.acquire(1).unwrap();
     thread::scope(|scope| {
-        let call = scope.spawn(|| admission.admit_timeout(1, millis(10_010)).map(drop));
+        let call = scope.spawn(|| admission.admit_timeout(1, HOUR + millis(10)).map(drop));
         while places.line().waiters() == 0 {
             thread::yield_now();
         }
@@ -97,9 +98,9 @@ fn the_wait_of_a_thread_for_its_place_counts_for_the_deadline() {
         while !call.is_finished() && bucket.line().waiters() == 0 {
             thread::yield_now();
         }
-        // It does not stand there: less than 10 seconds are left.
+        // It does not stand there: less than an hour is left.
         bucket.line().close();
-        assert_eq!(call.join().unwrap(), Err(too_late_for_the_rate(millis(10_000))));
+        assert_eq!(call.join().unwrap(), Err(too_late_for_the_rate(HOUR)));
     });
 }
 

@@ -30,7 +30,7 @@ fn short(on_timeout: OnTimeout) -> (TimeLimiter, mpsc::Receiver<CallEvent>) {
 
 /// A limiter whose time-out is the failure of a test.
 fn long() -> TimeLimiter {
-    TimeLimiter::new("long", TimeLimit::new(millis(60_000)).unwrap())
+    TimeLimiter::new("long", TimeLimit::new(millis(3_600_000)).unwrap())
 }
 
 #[test]
