@@ -49,7 +49,6 @@ impl Wake for Woken {
 
 /// A caller in line, which asks again when it is woken, or has slept.
 struct Asleep<'a> {
-    permits: u64,
     future: Pin<Box<Waiting<'a, Noted>>>,
     noted: Noted,
     woken: Arc<Woken>,
@@ -62,7 +61,7 @@ impl<'a> Asleep<'a> {
         let noted = Noted::default();
         let future = Box::pin(limiter.acquire_async(permits).timer(noted.clone()));
         let woken = Arc::default();
-        let mut caller = Asleep { permits, future, noted, woken, wakes_nanos: now_nanos };
+        let mut caller = Asleep { future, noted, woken, wakes_nanos: now_nanos };
         caller.waits(now_nanos).then_some(caller)
     }
 
@@ -85,68 +84,80 @@ impl<'a> Asleep<'a> {
 enum Op {
     Estimate(u64),
     Settle(usize, u64),
-    GiveBack(usize, u64),
     Take(u64),
-    Join(u64),
     /// Tenths of a second.
     Advance(u64),
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let op = prop_oneof![
-        4 => (1..6_u64).prop_map(Op::Estimate),
-        4 => (0..8_usize, 0..8_u64).prop_map(|(at, used)| Op::Settle(at, used)),
-        1 => (0..8_usize, 0..4_u64).prop_map(|(at, permits)| Op::GiveBack(at, permits)),
-        3 => (1..8_u64).prop_map(Op::Take),
-        2 => (1..5_u64).prop_map(Op::Join),
-        5 => (0..30_u64).prop_map(Op::Advance),
-    ];
-    prop::collection::vec(op, 1..50)
+/// Calls without a line, and then settlements beside one.
+#[derive(Clone, Debug)]
+struct Round {
+    ops: Vec<Op>,
+    wanted: u64,
+    /// The estimate, what is given back of it, and the time since the settlement before.
+    settlements: Vec<(usize, u64, u64)>,
 }
 
-fn the_first_in_line_wakes_in_time(ops: &[Op]) -> Result<(), TestCaseError> {
+fn rounds() -> impl Strategy<Value = Vec<Round>> {
+    let op = prop_oneof![
+        3 => (1..4_u64).prop_map(Op::Estimate),
+        2 => (0..4_usize, 0..2_u64).prop_map(|(at, used)| Op::Settle(at, used)),
+        2 => (1..8_u64).prop_map(Op::Take),
+        3 => (0..30_u64).prop_map(Op::Advance),
+    ];
+    let settlements = prop::collection::vec((0..4_usize, 1..4_u64, 0..12_u64), 1..5);
+    let round = (prop::collection::vec(op, 2..12), 1..4_u64, settlements);
+    let round = round.prop_map(|(ops, wanted, settlements)| Round { ops, wanted, settlements });
+    prop::collection::vec(round, 1..6)
+}
+
+/// Lets time pass, and the caller ask again when it has slept. Returns false if it is granted its permits.
+fn waits_for(caller: &mut Asleep<'_>, clock: &ManualClock, tenths: u64) -> bool {
+    let end = clock.now_nanos() + tenths * 100_000_000;
+    while caller.wakes_nanos < end {
+        clock.set_nanos(caller.wakes_nanos.max(clock.now_nanos()));
+        if !caller.waits(clock.now_nanos()) {
+            return false;
+        }
+    }
+    clock.set_nanos(end);
+    caller.waits(end)
+}
+
+fn the_first_in_line_wakes_in_time(rounds: &[Round]) -> Result<(), TestCaseError> {
     let clock = ManualClock::new();
     let tokens = tokens(&clock, quota!(1 / second, burst 10));
     let mut estimates = Vec::new();
-    let mut line: Vec<Asleep<'_>> = Vec::new();
-    for op in ops {
-        match *op {
-            Op::Estimate(permits) => estimates.extend(tokens.try_acquire_settleable(permits)),
-            Op::Settle(at, used) if at < estimates.len() => {
-                _ = estimates.remove(at).settle(used);
-            }
-            Op::GiveBack(at, permits) if at < estimates.len() => {
-                estimates[at].give_back(permits);
-            }
-            Op::Settle(..) | Op::GiveBack(..) => {}
-            Op::Take(permits) => drop(tokens.try_acquire(permits)),
-            Op::Join(permits) => line.extend(Asleep::new(&tokens, permits, clock.now_nanos())),
-            Op::Advance(tenths) => {
-                let end = clock.now_nanos() + tenths * 100_000_000;
-                while let Some(next) =
-                    line.iter().map(|caller| caller.wakes_nanos).min().filter(|at| *at < end)
-                {
-                    clock.set_nanos(next.max(clock.now_nanos()));
-                    line.retain_mut(|caller| caller.waits(clock.now_nanos()));
+    for Round { ops, wanted, settlements } in rounds {
+        for op in ops {
+            match *op {
+                Op::Estimate(permits) => estimates.extend(tokens.try_acquire_settleable(permits)),
+                Op::Settle(at, used) if at < estimates.len() => {
+                    _ = estimates.remove(at).settle(used);
                 }
-                clock.set_nanos(end);
+                Op::Settle(..) => {}
+                Op::Take(permits) => drop(tokens.try_acquire(permits)),
+                Op::Advance(tenths) => clock.advance(Duration::from_millis(100 * tenths)),
             }
         }
-        let now_nanos = clock.now_nanos();
-        line.retain_mut(|caller| caller.waits(now_nanos));
-        if let Some(first) = line.first() {
-            let wait = match tokens.limiter().peek(first.permits) {
+        while tokens.try_acquire(1).is_ok() {}
+        let mut caller = Asleep::new(&tokens, *wanted, clock.now_nanos()).unwrap();
+        for &(at, permits, tenths) in settlements {
+            if !waits_for(&mut caller, &clock, tenths) {
+                break;
+            }
+            let Some(estimate) = estimates.get_mut(at) else { continue };
+            estimate.give_back(permits);
+            let now_nanos = clock.now_nanos();
+            let wait = match tokens.limiter().peek(*wanted) {
                 Ok(_) => Duration::ZERO,
                 Err(denied) => denied.retry_after().unwrap(),
             };
-            let sleeps = Duration::from_nanos(first.wakes_nanos - now_nanos);
-            prop_assert!(
-                sleeps <= wait,
-                "{:?}: sleeps {:?}, and could go in {:?}",
-                op,
-                sleeps,
-                wait
-            );
+            if !caller.waits(now_nanos) {
+                break;
+            }
+            let sleeps = Duration::from_nanos(caller.wakes_nanos - now_nanos);
+            prop_assert!(sleeps <= wait, "sleeps for {:?}, and could go in {:?}", sleeps, wait);
         }
     }
     Ok(())
@@ -185,8 +196,8 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn whatever_comes_back_the_first_in_line_sleeps_no_longer_than_it_has_to(ops in ops()) {
-        the_first_in_line_wakes_in_time(&ops)?;
+    fn whatever_comes_back_the_first_in_line_sleeps_no_longer_than_it_has_to(rounds in rounds()) {
+        the_first_in_line_wakes_in_time(&rounds)?;
     }
 }
 
