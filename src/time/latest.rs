@@ -27,7 +27,7 @@ pub(crate) struct LatestReading {
 #[derive(Clone, Copy, Debug)]
 pub struct ToldInstant {
     at_nanos: u64,
-    /// How far the clock had been set back then.
+    /// Nanoseconds by which the clock had been set back then.
     back_nanos: u64,
 }
 
