@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::{
-    Buckets, Keyed, ManualClock, Reserve, Shaper, Timer, TokenBucket, WarmUp, quota, rate,
+    Buckets, Keyed, ManualClock, Reserve, Scheduled, Shaper, Timer, TokenBucket, WarmUp, quota,
+    rate,
 };
 
 use crate::cases::cases;
@@ -151,7 +152,7 @@ impl Sleepers<'_> {
             world.advance(next.saturating_sub(world.passed.get()));
             self.poll(world)?;
         }
-        world.advance(end - world.passed.get());
+        world.advance(end.saturating_sub(world.passed.get()));
         self.poll(world)
     }
 
@@ -225,7 +226,7 @@ fn those_behind_the_one_that_finds_the_clock_set_back_go_an_interval_apart() {
     let told = [(); 3].map(|()| shaper.shape(1).unwrap());
     clock.rewind(10 * MINUTE);
     clock.advance(MINUTE);
-    let left = || told.each_ref().map(|departure| departure.wait_left());
+    let left = || told.each_ref().map(Scheduled::wait_left);
     assert_eq!(left(), [Duration::ZERO, MINUTE, 2 * MINUTE]);
     clock.advance(MINUTE);
     assert_eq!(left(), [Duration::ZERO, Duration::ZERO, MINUTE]);

@@ -175,7 +175,9 @@ fn told_behind_a_line(
     let mut line: VecDeque<_> = (0..callers).map(|_| Box::pin(tokens.acquire_async(1))).collect();
     let mut context = Context::from_waker(Waker::noop());
     let mut poll = |caller: &mut Pin<Box<Waiting<'_>>>| caller.as_mut().poll(&mut context);
-    line.iter_mut().for_each(|caller| assert!(poll(caller).is_pending()));
+    for caller in &mut line {
+        assert!(poll(caller).is_pending());
+    }
     let told = tokens.try_acquire(1).unwrap_err().retry_after().unwrap();
     let began_nanos = clock.now_nanos();
     loop {
@@ -247,7 +249,9 @@ fn a_debt_that_was_paid_makes_no_wait_longer() {
         let estimate = tokens.try_acquire_settleable(100).unwrap();
         let mut callers: Vec<_> = (0..150).map(|_| Box::pin(tokens.acquire_async(1))).collect();
         let mut context = Context::from_waker(Waker::noop());
-        callers.iter_mut().for_each(|it| assert!(it.as_mut().poll(&mut context).is_pending()));
+        for caller in &mut callers {
+            assert!(caller.as_mut().poll(&mut context).is_pending());
+        }
         told.push(tokens.try_acquire(1).unwrap_err().retry_after().unwrap());
         estimate.settle(used).unwrap();
         while !callers.is_empty() {
