@@ -190,13 +190,17 @@ pub trait Limiter: Send + Sync {
     /// line's lock.
     fn reset(&self);
 
-    /// Returns true if the limiter is idle: its state is that of a new one, and no earlier grant
-    /// counts any more. An idle limiter may be dropped and recreated when it is needed.
+    /// Returns true if the limiter is idle: nobody could tell it from a new one. Its state is that of a
+    /// new one, no earlier grant counts any more, and no caller stands in its line or has yet to be told
+    /// that it was granted its permits there. An idle limiter may be dropped and recreated when it is
+    /// needed. (A quota or a limit that was changed is not kept then.)
     ///
-    /// The default implementation decides by [`peek`](Limiter::peek) of 0 permits.
+    /// An `Arc` is idle only if it is the last one: who else has one can use the limiter.
+    ///
+    /// The default implementation decides by [`peek`](Limiter::peek) of 0 permits. That is enough for a
+    /// limiter that nobody can wait for, or share.
     fn is_idle(&self) -> bool {
-        self.peek(0)
-            .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
+        is_full(self)
     }
 
     /// Returns how many times the limiter found a state that no call can have left, because its
@@ -209,9 +213,30 @@ pub trait Limiter: Send + Sync {
     }
 }
 
-/// Forwards every method to the limiter behind a pointer.
+/// Returns whether a limiter answers as a full one does.
+fn is_full<L: Limiter + ?Sized>(limiter: &L) -> bool {
+    limiter
+        .peek(0)
+        .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
+}
+
+/// Returns whether nobody else has the limiter of an `Arc`. Then it is as they have left it.
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+fn is_last<L: ?Sized>(limiter: &alloc::sync::Arc<L>) -> bool {
+    use crate::sync::{Ordering::Acquire, fence};
+
+    let is_last =
+        alloc::sync::Arc::strong_count(limiter) == 1 && alloc::sync::Arc::weak_count(limiter) == 0;
+    // ORDERING: an Acquire fence: the drop of another `Arc` is a Release, and the count was read after
+    // it. So what was done by that one is seen by those that look at the limiter now.
+    // MODEL: none; the counts are those of the standard library.
+    fence(Acquire);
+    is_last
+}
+
+/// Forwards every method to the limiter behind a pointer. That is idle if `$is_last` of the pointer.
 macro_rules! through {
-    ($(#[$attribute:meta])* $Pointer:ty) => {
+    ($(#[$attribute:meta])* $Pointer:ty, $is_last:expr) => {
         $(#[$attribute])*
         impl<L: Limiter + ?Sized> Limiter for $Pointer {
             #[inline]
@@ -240,7 +265,7 @@ macro_rules! through {
             }
 
             fn is_idle(&self) -> bool {
-                (**self).is_idle()
+                $is_last(self) && (**self).is_idle()
             }
 
             fn healed(&self) -> u64 {
@@ -250,6 +275,6 @@ macro_rules! through {
     };
 }
 
-through!(&L);
-through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
-through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);
+through!(&L, |_: &&L| true);
+through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>, |_: &alloc::boxed::Box<L>| true);
+through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>, is_last);

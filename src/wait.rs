@@ -41,6 +41,7 @@
 //! stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
 //! wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
 //! leave     lock, unlink, settle
+//! give back lock if the gate is closed, lower the level, let `since` be noted anew, wake the first
 //! reserve   finds the gate closed: lock, settle; if somebody is left, foresee the turn behind all,
 //!           take a place with that instant, unlock
 //! try       finds the gate closed: settles for the others if the lock is free, then is denied
@@ -55,10 +56,11 @@
 //! lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
 //! may leave it closed for nobody; the next call that tries, or arrives, opens it.)
 //!
-//! The line notes `since`: the reading from which its first has been first. That one is charged as
-//! of its own turn, and not as of the moment at which somebody came to settle: the level then is
-//! `max(level, A(since) - capacity) + cost`, and a timer that is late loses nothing. A window has no
-//! `since`: it counts a grant when somebody comes to settle.
+//! The line notes `since`: the reading of the first settling since its first has been first and nothing
+//! was given back. That one is charged as of its own turn, and not as of the moment at which somebody
+//! came to settle: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
+//! loses nothing. A window has no `since`: it counts a grant when somebody comes to settle. Nor has a
+//! [line outside](outside): its limiter charges at the reading of the settling.
 //!
 //! A reservation has neither a waker nor a timer, and its instant does not move: so a settling always charges
 //! it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
@@ -69,14 +71,25 @@
 //! A window's bound holds because a grant to a caller in line is a CAS as any other.
 //!
 //! **Theorem.** The bound of [`bucket`](crate::bucket) holds with waiting: in any span (s, t] of the
-//! clock, where a waiter's grant counts at the instant of its turn.
+//! clock, where a waiter's grant counts at the instant of its turn. The turn is no earlier than the
+//! caller's arrival, nor than the last instant before the grant at which permits were given back, and no
+//! later than the grant.
 //!
 //! *Proof.* Let a waiter's cost be `n`, and the level before its grant `Z`. It counts at the
-//! instant `i` at which `A(i) = max(base + n, A(since))`, where `base = max(Z, A(since) -
-//! capacity)`; that is no later than the settler's reading. Then `base >= A(i) - capacity`: if `A(i)
-//! = A(since)` by definition, and otherwise because `A(i) - capacity = base + n - capacity <=
-//! base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
-//! proof for other callers uses of an admission at `i`. ∎
+//! first instant `i` at which `A(i) >= max(base + n, A(since))`, where `base = max(Z, A(since) -
+//! capacity)`; that is no later than the settler's reading. Then `base >= A(i - 1 ns) - capacity`: if
+//! `A(i) = A(since)` by definition, and otherwise because `A(i - 1 ns) - capacity < base + n - capacity
+//! <= base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
+//! proof for other callers uses of an admission: the beginning as of the instant just before `i`, the end
+//! as of `i`.
+//!
+//! `since` is the reading of a settling, which is under the lock. The caller was the first then, so it had
+//! come. Whatever is given back while the gate is closed is given back under the lock too, and makes the
+//! next settling note `since` anew: so nothing was given back between that and the grant. (With the gate
+//! open nobody was in line.) ∎
+//!
+//! So of an accrual in steps the first in line takes its permits from the step itself, of which those
+//! behind it have no more than the capacity then: at the instant of a step, `n` and a full bucket may pass.
 //!
 //! **Theorem.** No caller that starts after another one stands in line is granted permits before it,
 //! unless by force.

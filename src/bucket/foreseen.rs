@@ -31,6 +31,7 @@
 //! that moment at most. If that is before `t`, the reservation ends no higher than its cost above `A(t)`;
 //! otherwise it was charged before the caller. ∎
 
+use crate::config::refill::Refill;
 use crate::decision::forecast::Forecast;
 use crate::sync::Word;
 use crate::time::units;
@@ -66,10 +67,13 @@ impl Foreseen {
     ) -> Foreseen {
         let Foreseen { terms, now_nanos, .. } = self;
         let (mut balance, mut ahead) = (self.balance, 0_i64);
-        // What is lacking for the turn of the last caller so far.
-        let mut lacking = 0_i64;
+        // What is lacking for the turn of the last caller so far, and what is earned by then.
+        let (mut lacking, mut earned_by_then) = (0_i64, None);
         for Place { permits, told_nanos } in places {
             let cost = self.cost(permits);
+            if let Some(earned) = earned_by_then {
+                balance = balance.min(ahead.saturating_add(room_beside(earned, capacity)));
+            }
             if let Some(told_nanos) = told_nanos {
                 // It is charged once all ahead of it have had their turns, or at its instant.
                 let earned = self.earned_with(lacking, told_nanos);
@@ -81,9 +85,21 @@ impl Foreseen {
             ahead = ahead.saturating_add(cost);
             if told_nanos.is_none() {
                 lacking = lacking.max(ahead.saturating_sub(balance));
+                if terms.overflows_in_line() {
+                    earned_by_then = Some(self.earned_with(lacking, u64::MAX));
+                }
             }
         }
         Foreseen { balance, ..self }
+    }
+
+    /// Returns the same for one that comes to the front at `from_nanos`.
+    pub(super) fn from(self, from_nanos: u64, capacity: u64) -> Foreseen {
+        if !self.terms.overflows_in_line() {
+            return self;
+        }
+        let earned = self.terms.earned_until(from_nanos, self.now_nanos);
+        Foreseen { balance: self.balance.min(room_beside(earned, capacity)), ..self }
     }
 
     /// Returns the instant at which there are `permits`. Never too early.
@@ -134,17 +150,27 @@ impl Foreseen {
     }
 }
 
+/// Returns the most that may be unspent now, so that no more than `capacity` is once `earned` is there.
+fn room_beside(earned: i64, capacity: u64) -> i64 {
+    i64::try_from(capacity).unwrap_or(i64::MAX).saturating_sub(earned)
+}
+
 impl Terms {
+    /// Returns whether more may be there at the turn of one in line than it wants. An accrual in steps
+    /// leaves the rest of a step to those behind it, up to the capacity.
+    pub(super) fn overflows_in_line(&self) -> bool {
+        self.refill() == Refill::Interval
+    }
+
     /// Returns the most that may be unspent at `now_nanos`, so that no more than `capacity` is unspent just
     /// before the instant `told_nanos`.
     fn most_at(&self, told_nanos: u64, now_nanos: u64, capacity: u64) -> i64 {
-        let earned = self.earned_until(told_nanos.saturating_sub(1), now_nanos);
-        i64::try_from(capacity).unwrap_or(i64::MAX).saturating_sub(earned)
+        room_beside(self.earned_until(told_nanos.saturating_sub(1), now_nanos), capacity)
     }
 
     /// Returns what is earned from `now_nanos` to `then_nanos`: less than 0 if that is earlier; the most or
     /// the least that there is if it is more than any balance.
-    fn earned_until(&self, then_nanos: u64, now_nanos: u64) -> i64 {
+    pub(super) fn earned_until(&self, then_nanos: u64, now_nanos: u64) -> i64 {
         let forecast = self.forecast(0, now_nanos);
         let reach_nanos = units::nanos(forecast.retry_after((i64::MAX / 2) / UNIT as i64));
         if then_nanos.saturating_sub(now_nanos) >= reach_nanos {

@@ -41,13 +41,25 @@ impl<L: ReservedCapacity> LeasedWord for ContendedLine<L> {
 
 impl<L> ContendedLine<L> {
     /// Lowers the word as `lower` does, and lets those in line look again.
+    ///
+    /// If there are any, it is done under their lock: who is granted what came back is charged as of no
+    /// instant before.
     pub(super) fn fall(&self, written: Level, next: Level) -> bool {
-        let has_fallen = self.lower(written, next);
         #[cfg(feature = "wait")]
-        if has_fallen && self.is_gated() {
-            self.queue.wake_first();
+        {
+            self.note_fall(written.with_gate(true));
+            let written_in_line = written.with_gate(true);
+            match self.replace_in_fall(written.with_gate(false), next.with_gate(false)) {
+                // A line that has begun since then has found the level that this left.
+                Ok(()) => true,
+                Err(found) if found == written_in_line => {
+                    self.queue.give_back(|| self.lower(written, next))
+                }
+                Err(_) => false,
+            }
         }
-        has_fallen
+        #[cfg(not(feature = "wait"))]
+        self.lower(written, next)
     }
 
     /// Lowers the word, if it still is what was `written`, to a level from before that, or between.
@@ -57,17 +69,8 @@ impl<L> ContendedLine<L> {
         let mut is_gated = false;
         loop {
             let (seen, next) = (written.with_gate(is_gated), next.with_gate(is_gated));
-            // ORDERING: Release, so that a change that comes after this sees what was noted; pairs
-            // with the load of the word in `change_locked`. No data is read through the word, so
-            // not Acquire: a load that acquires an earlier value that was put back still
-            // synchronizes with the CAS that first wrote it, as a read-modify-write continues the
-            // release sequence that it finds.
-            // MODEL: `a_lease_given_back_was_for_what_was_used`,
-            // `a_grant_given_back_was_never_there`, `no_word_comes_back_after_two_changes`,
-            // `a_word_that_falls_beside_two_changes_does_not_come_back`,
-            // `a_grant_given_back_while_others_wait_is_theirs`.
-            match self.word.compare_exchange(seen, next, Release, Relaxed) {
-                Ok(_) => return true,
+            match self.replace_in_fall(seen, next) {
+                Ok(()) => return true,
                 // Only the gate was moved.
                 Err(found) if found.with_gate(is_gated) == seen => is_gated = !is_gated,
                 Err(_) => return false,
@@ -75,13 +78,18 @@ impl<L> ContendedLine<L> {
         }
     }
 
-    /// Returns whether callers stand in line.
-    #[cfg(feature = "wait")]
-    fn is_gated(&self) -> bool {
-        // ORDERING: Relaxed. A line that is locked has its own order; one that began after the fall
-        // has found the level that it left.
-        // MODEL: `a_grant_given_back_while_others_wait_is_theirs`.
-        self.word.load(Relaxed).is_gated()
+    /// Replaces the word by one that is lower, or returns the word found.
+    fn replace_in_fall(&self, seen: Level, next: Level) -> Result<(), Level> {
+        // ORDERING: Release, so that a change that comes after this sees what was noted; pairs
+        // with the load of the word in `change_locked`. No data is read through the word, so
+        // not Acquire: a load that acquires an earlier value that was put back still
+        // synchronizes with the CAS that first wrote it, as a read-modify-write continues the
+        // release sequence that it finds.
+        // MODEL: `a_lease_given_back_was_for_what_was_used`,
+        // `a_grant_given_back_was_never_there`, `no_word_comes_back_after_two_changes`,
+        // `a_word_that_falls_beside_two_changes_does_not_come_back`,
+        // `a_grant_given_back_while_others_wait_is_theirs`.
+        self.word.compare_exchange(seen, next, Release, Relaxed).map(drop)
     }
 
     /// Notes that the word may be about to fall from `level`.

@@ -21,5 +21,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(crate) fn has_line(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
     pub(super) fn poke(&self) {}
 }

@@ -272,6 +272,10 @@ impl<C: Clock> SettleCore<C> {
         self.bucket.restore(snapshot, away_nanos);
     }
 
+    pub(crate) fn has_line(&self) -> bool {
+        self.bucket.has_line()
+    }
+
     pub(crate) fn healed(&self) -> u64 {
         self.bucket.healed()
     }

@@ -7,7 +7,7 @@ use crate::decision::grant::Grant;
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
-use crate::wait::charged::Charged;
+use crate::wait::charged::{Booked, Charged};
 use crate::wait::end::End;
 use crate::wait::line;
 use crate::wait::place::Place;
@@ -88,6 +88,21 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
         self.foreseen(turn, None, &mut empty()).0.due_nanos(turn.permits)
     }
 
+    /// The sum of what all want says enough, unless what is there beyond a turn overflows.
+    fn last_due(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> End {
+        // Terms that have changed since are only a reason to look anew.
+        if !self.slots.named_by(self.look_again()).overflows_in_line() {
+            return End { due_nanos: self.due_nanos(turn), word: None };
+        }
+        let places = &mut sizes.map(|permits| Place { permits, told_nanos: None });
+        self.last_due_among_reservations(turn, from, places)
+    }
+
     fn word(&self) -> u64 {
         self.look_again().with_gate(false).to_bits()
     }
@@ -136,6 +151,11 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
         self.line.lower(level(charged.after), level(charged.before))
     }
 
+    fn cancel(&self, booked: Booked, _: u64) -> bool {
+        let level = |bits| Level::from_bits(bits).with_gate(false);
+        self.line.fall(level(booked.charged.after), level(booked.charged.before))
+    }
+
     fn wake_first(&self) {
         if self.is_gated() {
             self.line.queue.wake_first();
@@ -165,10 +185,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let capacity = |terms: &Terms| self.capacity_since(terms, turn);
         let now_nanos = turn.now_nanos;
         let (terms, balance) = self.balance_at(now_nanos, capacity);
-        if let Some(word) = from.and_then(|end| end.word) {
+        if let Some(End { due_nanos, word: Some(word) }) = from {
             let balance = terms.accrued(now_nanos).wrapping_sub(word) as i64;
             let permits = places.fold(0, |sum: u64, it| sum.saturating_add(it.permits));
-            return (Foreseen::new(terms, balance, now_nanos), permits);
+            let foreseen = Foreseen::new(terms, balance, now_nanos);
+            return (foreseen.from(due_nanos, self.capacity(&terms)), permits);
         }
         let foreseen = Foreseen::new(terms, balance, now_nanos);
         (foreseen.beneath(places, self.capacity(&terms)), turn.permits)
@@ -218,8 +239,22 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         }
         let (terms, balance) = self.balance_at(now_nanos, |terms| self.capacity(terms));
         let ahead = terms.cost(self.line.queue.permits()).unwrap_or(i64::MAX);
-        let refusal = Refusal::Wait { wanted: ahead.saturating_add(wanted) };
+        let permits = u64::try_from(wanted).unwrap_or(0).div_ceil(terms.token);
+        let mut wanted = ahead.saturating_add(wanted);
+        if terms.overflows_in_line()
+            && let Some(due_nanos) = line::due_behind(self, permits, now_nanos)
+        {
+            // More is earned until then, as some of it overflows.
+            let earned = terms.earned_until(due_nanos, now_nanos);
+            wanted = wanted.max(balance.saturating_add(earned));
+        }
+        let refusal = Refusal::Wait { wanted };
         Err(NotSpent { refusal, forecast: terms.forecast(balance, now_nanos) })
+    }
+
+    /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
+    pub(crate) fn has_line(&self) -> bool {
+        !self.line.queue.is_unused()
     }
 
     /// Lets those in line look again, after a change.

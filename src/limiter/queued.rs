@@ -290,7 +290,7 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
     }
 
     fn is_idle(&self) -> bool {
-        !self.line.is_gated() && self.limiter.is_idle()
+        self.line.queue().is_unused() && self.limiter.is_idle()
     }
 
     fn healed(&self) -> u64 {

@@ -95,6 +95,11 @@ impl HotLine for Padded {
     }
 
     #[cfg(feature = "wait")]
+    fn has_line(&self) -> bool {
+        !self.0.companion().queue.is_unused()
+    }
+
+    #[cfg(feature = "wait")]
     fn wait_nanos(&self, now_nanos: u64) -> u64 {
         self.0.companion().queue.wait_nanos(now_nanos)
     }

@@ -257,6 +257,10 @@ macro_rules! verbs {
                 self.core.reset();
             }
 
+            fn is_idle(&self) -> bool {
+                crate::limiter::is_full(self) && !self.core.has_line()
+            }
+
             fn healed(&self) -> u64 {
                 self.core.healed()
             }

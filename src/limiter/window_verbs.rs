@@ -216,6 +216,10 @@ macro_rules! window_verbs {
                 self.core.reset();
             }
 
+            fn is_idle(&self) -> bool {
+                crate::limiter::is_full(self) && !self.core.has_line()
+            }
+
             fn healed(&self) -> u64 {
                 self.core.healed()
             }

@@ -61,6 +61,21 @@ pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
     line.line().waiters.first().is_none()
 }
 
+/// Returns the turn of a caller that would come to the end of the line now, if the lock is free and
+/// anybody stands there.
+pub(crate) fn due_behind(
+    limiter: &dyn TakesTurns,
+    permits: u64,
+    now_nanos: u64,
+) -> Option<u64> {
+    let guard = limiter.queue().line.try_lock()?;
+    let mut line = Locked::by(limiter, guard);
+    line.line().waiters.first()?;
+    line.check_end();
+    let (_, due_nanos) = line.last_due(Upto::After { left: 0, permits }, now_nanos);
+    Some(due_nanos)
+}
+
 /// Puts a caller at the end of the line, and notes its place in `key`.
 ///
 /// # Errors
@@ -87,7 +102,7 @@ pub(crate) fn stand(
     let deadline_nanos = line.bounded(now_nanos, own_nanos);
     line.make_room(permits, now_nanos, deadline_nanos)?;
     // Noted before user code runs again, so that the caller leaves the line if that panics.
-    let place = *key.insert(line.push(permits, now_nanos, deadline_nanos));
+    let place = *key.insert(line.push(permits, deadline_nanos));
     line.note_stay(place, now_nanos, own_nanos);
     let now_nanos = line.settle(now_nanos);
     let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
@@ -131,6 +146,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
             if !limiter.undo(charged) {
                 return;
             }
+            line.line().waiters.renew_since();
         }
         None => line.retired[0] = line.line().waiters.leave(key),
     }
@@ -142,6 +158,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
 pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
     let mut line = Locked::of(limiter);
     if limiter.undo(charged) {
+        line.line().waiters.renew_since();
         line.settle_for_the_others();
     }
 }
@@ -162,7 +179,7 @@ pub(crate) fn close(limiter: &dyn TakesTurns) {
 pub(crate) fn poke(limiter: &dyn TakesTurns) {
     let mut line = Locked::of(limiter);
     let now_nanos = limiter.now_nanos();
-    line.line().since_nanos = now_nanos;
+    line.line().waiters.renew_since();
     let wakers = line.line().waiters.refuse_above(limiter.limit());
     line.wakers.0.extend(wakers);
     line.note_permits();
@@ -188,11 +205,8 @@ impl<'a> Locked<'a> {
         self.guard.get_or_insert_default()
     }
 
-    fn push(&mut self, permits: u64, now_nanos: u64, deadline_nanos: Option<u64>) -> Key {
+    fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
         let line = self.line();
-        if line.waiters.first().is_none() {
-            line.since_nanos = now_nanos;
-        }
         let end = line.end;
         let key = line.waiters.push(permits, deadline_nanos);
         self.note_permits();
@@ -228,6 +242,7 @@ impl<'a> Locked<'a> {
     fn settle(&mut self, mut now_nanos: u64) -> u64 {
         let mut may_heal = true;
         loop {
+            self.line().waiters.note_since(now_nanos);
             if let Some(reservation) = self.line().waiters.due_reserved(now_nanos) {
                 self.charge(reservation, now_nanos);
                 continue;
@@ -245,7 +260,6 @@ impl<'a> Locked<'a> {
             let turn = Turn { may_heal, ..self.turn(first, now_nanos) };
             match self.limiter.take_turn(turn) {
                 Taken::Granted(grant, charged) => {
-                    self.line().since_nanos = now_nanos;
                     let waker = self.line().waiters.grant(first, grant, charged);
                     self.wakers.0.extend(waker);
                     self.note_permits();
@@ -256,7 +270,7 @@ impl<'a> Locked<'a> {
                 Taken::Healed => {
                     may_heal = false;
                     now_nanos = self.limiter.now_nanos();
-                    self.line().since_nanos = now_nanos;
+                    self.line().waiters.renew_since();
                     self.line().end = None;
                 }
                 Taken::NotYet => {
@@ -269,7 +283,7 @@ impl<'a> Locked<'a> {
                         continue;
                     }
                     // The first may have come to the front earlier than it had thought.
-                    let waker = self.line().waiters.wake_if_later(first, due_nanos);
+                    let waker = self.line().waiters.wake_if_later(first, now_nanos, due_nanos);
                     self.wakers.0.extend(waker);
                     // A reservation behind it may be told an earlier instant, if it was put off.
                     let told_nanos = self.line().waiters.next_told();
@@ -307,8 +321,9 @@ impl<'a> Locked<'a> {
     }
 
     fn turn(&mut self, first: Key, now_nanos: u64) -> Turn {
-        let LineState { since_nanos, ref waiters, .. } = *self.line();
+        let waiters = &self.line().waiters;
         let permits = waiters.permits_of(first);
+        let since_nanos = waiters.since(now_nanos);
         let has_others = waiters.len() > 1;
         let told_nanos = waiters.first_told();
         Turn { permits, since_nanos, now_nanos, has_others, may_heal: true, told_nanos }

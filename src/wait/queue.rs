@@ -37,8 +37,6 @@ pub(crate) struct WaitQueue {
 pub(super) struct LineState {
     pub(super) limits: LineLimits,
     pub(super) is_closed: bool,
-    /// Reading of the clock since which the first in line has been the first.
-    pub(super) since_nanos: u64,
     pub(super) waiters: Waiters,
     /// The last in line, and its turn, if the limiter tells it for those behind; and if nothing has
     /// happened since but that others came.
@@ -114,6 +112,13 @@ impl WaitQueue {
         self.line.lock().as_deref().map_or(0, |line| line.waiters.len())
     }
 
+    /// Returns whether the line is as a new one: nobody stands there or has yet to be told an answer, and
+    /// it is not closed.
+    pub(crate) fn is_unused(&self) -> bool {
+        let line = self.line.lock();
+        line.as_deref().is_none_or(|line| line.waiters.is_empty() && !line.is_closed)
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.line.lock().as_deref().is_some_and(|line| line.is_closed)
     }
@@ -130,14 +135,27 @@ impl WaitQueue {
 
     /// Wakes the first in line that sleeps, because more has become available.
     pub(crate) fn wake_first(&self) {
-        self.note_due(0, 0);
+        self.give_back(|| true);
+    }
+
+    /// Gives something back by `give_back`, which tells whether it did, while nobody settles; then wakes the
+    /// first in line that sleeps. Returns whether anything is back.
+    ///
+    /// Under the lock, as nobody is to be charged for it as of an instant before.
+    pub(crate) fn give_back(&self, give_back: impl FnOnce() -> bool) -> bool {
         let mut line = self.line.lock();
+        if !give_back() {
+            return false;
+        }
+        self.note_due(0, 0);
         let waker = line.as_deref_mut().and_then(|line| {
             line.end = None;
+            line.waiters.renew_since();
             line.waiters.disarm_first()
         });
         drop(line);
         waker.into_iter().for_each(Waker::wake);
+        true
     }
 }
 

@@ -173,11 +173,7 @@ impl Reservation<'_> {
             },
         };
         let booked = Booked { charged, ..self.booked };
-        let is_back = charged.before == charged.after || self.limiter.cancel(booked, self.permits);
-        if is_back {
-            self.limiter.wake_first();
-        }
-        is_back
+        charged.before == charged.after || self.limiter.cancel(booked, self.permits)
     }
 }
 

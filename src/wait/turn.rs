@@ -14,8 +14,8 @@ use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
 ///
-/// Its methods are called under the line's lock, except for `try_now`, `wake_first`, `expect_caller` and
-/// `mark`: so none of the others may lock the line. What only reads is called without it too.
+/// Its methods are called under the line's lock, except for `try_now`, `cancel`, `wake_first`, `expect_caller`
+/// and `mark`: so none of the others may lock the line. What only reads is called without it too.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -97,10 +97,14 @@ pub(crate) trait TakesTurns {
     /// did. Leaves the gate as it is; the holder of the lock then settles.
     fn undo(&self, charged: Charged) -> bool;
 
-    /// Gives a reservation of `permits` back, if that is exact. Returns whether it did. Called without
-    /// the line's lock; the caller then wakes the first in line.
+    /// Gives a reservation of `permits` back, if that is exact, and wakes the first in line then. Returns
+    /// whether it did. Called without the line's lock.
     fn cancel(&self, booked: Booked, _permits: u64) -> bool {
-        self.undo(booked.charged)
+        let is_back = self.undo(booked.charged);
+        if is_back {
+            self.wake_first();
+        }
+        is_back
     }
 
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.

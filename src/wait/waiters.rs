@@ -105,6 +105,9 @@ pub(crate) struct Waiters {
     first_told_nanos: u64,
     first: Option<Key>,
     last: Option<Key>,
+    /// Reading of the clock since which the first has been the first and nothing was given back; `None`
+    /// until the next settling.
+    since_nanos: Option<u64>,
     count: usize,
     permits: u64,
     end: u64,
@@ -118,6 +121,12 @@ impl Waiters {
         self.count
     }
 
+    /// Returns whether nobody stands in line, has yet to be told an answer, or holds a reservation that
+    /// was made there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
     /// Permits wanted by all in line.
     pub(crate) fn permits(&self) -> u64 {
         self.permits
@@ -129,6 +138,25 @@ impl Waiters {
 
     pub(crate) fn last(&self) -> Option<Key> {
         self.last
+    }
+
+    /// Returns the reading from which the first in line may be charged, as of `now_nanos`.
+    pub(crate) fn since(&self, now_nanos: u64) -> u64 {
+        self.since_nanos.unwrap_or(now_nanos)
+    }
+
+    /// Notes a settling at `now_nanos`, from which the first in line may be charged unless it could be
+    /// before.
+    pub(crate) fn note_since(&mut self, now_nanos: u64) {
+        if self.first.is_some() {
+            self.since_nanos.get_or_insert(now_nanos);
+        }
+    }
+
+    /// Lets the first in line be charged as of no instant before the next settling: the limiter has come
+    /// to hold more otherwise than by time.
+    pub(crate) fn renew_since(&mut self) {
+        self.since_nanos = None;
     }
 
     /// Returns the one ahead of `key` in line.
@@ -323,10 +351,17 @@ impl Waiters {
         left
     }
 
-    /// Returns the waker of a caller that would sleep beyond `due_nanos`, its turn.
-    pub(crate) fn wake_if_later(&mut self, key: Key, due_nanos: u64) -> Option<Waker> {
+    /// Returns the waker of a caller that would sleep beyond `due_nanos`, its turn; or that should have
+    /// been awake by `now_nanos`: if the clock has jumped ahead, its timer has not.
+    pub(crate) fn wake_if_later(
+        &mut self,
+        key: Key,
+        now_nanos: u64,
+        due_nanos: u64,
+    ) -> Option<Waker> {
         let node = self.node(key);
-        let is_late = node.armed_nanos() > due_nanos;
+        let armed_nanos = node.armed_nanos();
+        let is_late = armed_nanos > due_nanos || armed_nanos <= now_nanos;
         node.due_nanos = node.due_nanos.min(due_nanos);
         if is_late { node.waker.take() } else { None }
     }

@@ -214,6 +214,11 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.core.windows.as_ref()
     }
 
+    /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
+    pub(crate) fn has_line(&self) -> bool {
+        self.hot.has_line()
+    }
+
     pub(crate) fn healed(&self) -> u64 {
         // ORDERING: Relaxed. A statistic; nothing is decided by it.
         // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.

@@ -116,20 +116,32 @@ impl Ideal {
     fn leave(&mut self, now_nanos: u64, id: usize) {
         if let Some(at) = self.unseen.iter().position(|(other, _)| *other == id) {
             match self.unseen.swap_remove(at) {
-                (_, Some((before, after))) if self.spent == after => self.spent = before,
+                (_, Some((before, after))) if self.spent == after => {
+                    (self.spent, self.since_nanos) = (before, now_nanos);
+                }
                 _ => return,
             }
+        }
+        if self.line.front().is_some_and(|(first, _)| *first == id) {
+            self.since_nanos = now_nanos;
         }
         self.line.retain(|(other, _)| *other != id);
         self.settle(now_nanos);
     }
 
-    /// Nanoseconds from the beginning at which it is the turn of `id`, if all ahead of it stay.
+    /// Nanoseconds from the beginning at which it is the turn of `id`, if all ahead of it stay, and each
+    /// is served at its turn: from then on no more than the capacity is there for the next one.
     fn due_nanos(&self, id: usize) -> u64 {
-        let upto = self.line.iter().position(|(other, _)| *other == id).unwrap();
-        let permits: u64 = self.line.iter().take(upto + 1).map(|(_, permits)| permits).sum();
-        let units = self.base(self.since_nanos) + &self.plan.token * permits;
-        self.plan.time_of(&units.max(BigInt::zero())).to_u64().unwrap()
+        let (mut spent, mut turn_nanos) = (self.spent.clone(), self.since_nanos);
+        for (other, permits) in &self.line {
+            spent = spent.max(self.accrued(turn_nanos) - &self.plan.capacity);
+            spent += &self.plan.token * permits;
+            turn_nanos = self.plan.time_of(&spent.clone().max(BigInt::zero())).to_u64().unwrap();
+            if *other == id {
+                return turn_nanos;
+            }
+        }
+        unreachable!("it stands in line")
     }
 }
 

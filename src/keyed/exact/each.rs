@@ -15,7 +15,9 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// For windows, GCRA, limiters of several windows, and quotas that differ from key to key. A
 /// key's limiter lies in memory of its own, allocated when the key becomes known. The key may
-/// be evicted when the limiter [is idle](Limiter::is_idle).
+/// be evicted when the limiter [is idle](Limiter::is_idle): an `Arc` that is held elsewhere is not, so
+/// a function that returns clones of one `Arc` makes keys that stay. One that returns a reference to a
+/// limiter that all keys share does not.
 ///
 /// The limiters should read the same clock.
 ///

@@ -1,5 +1,7 @@
 //! The verbs of a store of any limiter: a key's limiter in a closure.
 
+#[cfg(target_has_atomic = "ptr")]
+use alloc::sync::Arc;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
@@ -23,7 +25,8 @@ where
     /// the quota.
     ///
     /// The key's limiter is made and inserted first if the key is not known, and removed again if
-    /// it [is idle](Limiter::is_idle) afterwards. A known key's limiter is called under the shared
+    /// it [is idle](Limiter::is_idle) afterwards. (An `Arc` that `call` has cloned is not, so it stays the
+    /// limiter of the key: see [`limiter_of`](Keyed::limiter_of).) A known key's limiter is called under the shared
     /// lock of its shard, by any number of threads at a time; a new one's under the exclusive
     /// lock, so it has been called by no other thread. The observer is not told. Does not allocate
     /// if the key is known, apart from what `call` does; reads no clock but those of the limiters.
@@ -57,5 +60,52 @@ where
     {
         let outcome = self.store.with_state(self.place(key), key, |limiter| call(limiter));
         outcome.map_err(|retry_after| Denied::Full { retry_after })
+    }
+}
+
+#[cfg(target_has_atomic = "ptr")]
+impl<K, L, F, C, S, O> Keyed<K, Each<Arc<L>, F, C>, S, O>
+where
+    K: Hash + Eq,
+    L: Limiter + Send + Sync,
+    F: Fn(&K) -> Arc<L>,
+    C: Clock,
+    S: BuildHasher,
+{
+    /// Returns the limiter of the key, to be used apart from the store: to wait for it, for instance.
+    ///
+    /// The key's limiter is made and inserted first if the key is not known. **The key is pinned while the
+    /// `Arc` is held**, or a clone of it or a `Weak`: it is neither evicted nor swept, so nobody is given
+    /// a second limiter for it meanwhile. A store of many keys whose `Arc`s are held may become full.
+    /// ([`remove`](Keyed::remove) and [`clear`](Keyed::clear) still forget the key, and make the `Arc` that
+    /// of nobody else.)
+    ///
+    /// Locks and allocates as [`with_limiter`](Keyed::with_limiter) does.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Full`] if the key is not known and there is no space for it, whatever
+    /// [`WhenFull`](crate::WhenFull) says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::{Each, Keyed, TokenBucket, quota};
+    ///
+    /// let each = Each::new(|_: &String| Arc::new(TokenBucket::new(quota!(10 / hour))));
+    /// let users = Keyed::<String, _>::with(each);
+    ///
+    /// let ada = users.limiter_of("ada")?;
+    /// users.sweep();
+    /// ada.try_acquire(10)?;
+    /// assert!(users.try_acquire("ada", 1).is_err());
+    /// # Ok::<(), sluicegate::Denied>(())
+    /// ```
+    pub fn limiter_of<Q>(&self, key: &Q) -> Result<Arc<L>, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        self.with_limiter(key, Arc::clone)
     }
 }

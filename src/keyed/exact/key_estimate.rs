@@ -1,11 +1,11 @@
 //! Estimates of a key's limiter: taken by key, and settled by key.
 //!
-//! An estimate outlives the lock of its key's shard, so the key may be evicted or removed before it is
-//! settled. It keeps the limiter that was charged, by an `Arc` of its own. So that limiter's address is
+//! An estimate outlives the lock of its key's shard, so the key may be removed before it is
+//! settled. (It is not evicted: a limiter whose `Arc` is held is not idle.) It keeps the limiter that was charged, by an `Arc` of its own. So that limiter's address is
 //! nobody else's, and comparing it with that of the key's present limiter tells whether they are one.
 //!
 //! * They are one: the estimate is settled as it would be without keys. Permits are given back after
-//!   the lock is released, because callers in line may be woken: user code. If the key is evicted
+//!   the lock is released, because callers in line may be woken: user code. If the key is removed
 //!   in between, they are given back to a limiter that no call finds any more.
 //! * The key is forgotten, or has another limiter: nothing is given back. What was used beyond the
 //!   estimate is taken from the present limiter, under the lock, so that the key is not evicted in
@@ -38,12 +38,10 @@ use self::owned::OwnedHome;
 ///
 /// [`Keyed::try_acquire_settleable`] returns it, and
 /// [`try_acquire_settleable_owned`](Keyed::try_acquire_settleable_owned) one that borrows nothing. It
-/// holds no lock, and does not keep the key in the store. **Dropping it keeps it charged as it is.**
+/// holds no lock, and keeps the key from being evicted. **Dropping it keeps it charged as it is.**
 ///
 /// While the key's limiter is the one that was charged, it is settled as that limiter's
-/// [`Estimate`](crate::Estimate) would be. A key is evicted only when its limiter is idle, and then what
-/// it was charged counts no more. If the key was evicted since, or removed, whether or not it has come
-/// back:
+/// [`Estimate`](crate::Estimate) would be. If the key was removed since, whether or not it has come back:
 ///
 /// * what was not used is **lost**, and the key's new limiter gains nothing by it;
 /// * what was used beyond the estimate is taken from the key's present limiter, which is

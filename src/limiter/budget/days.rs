@@ -102,6 +102,10 @@ impl<C: Clock> Days<C> {
         self.core.restore(history, away_nanos);
     }
 
+    pub(super) fn has_line(&self) -> bool {
+        self.core.has_line()
+    }
+
     pub(super) fn healed(&self) -> u64 {
         self.core.healed()
     }

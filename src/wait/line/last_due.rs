@@ -47,9 +47,8 @@ impl Locked<'_> {
     pub(super) fn last_due(&mut self, upto: Upto, now_nanos: u64) -> (Turn, u64) {
         let limiter = self.limiter;
         let line = self.line();
-        let LineState { since_nanos, ref waiters, .. } = *line;
-        let is_empty = waiters.first().is_none();
-        let since_nanos = if is_empty { now_nanos } else { since_nanos };
+        let waiters = &line.waiters;
+        let since_nanos = waiters.since(now_nanos);
         let turn = |permits| Turn {
             permits,
             since_nanos,
@@ -76,8 +75,15 @@ impl Locked<'_> {
             Upto::After { left, permits } => {
                 let turn = turn(waiters.permits_behind(left).saturating_add(permits));
                 let newest = Place { permits, told_nanos: None };
-                let mut places = waiters.places_behind(left).chain(once(newest));
-                (turn, last_due(limiter, waiters, turn, &mut places).due_nanos)
+                let end = line.end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));
+                let known = end.map(|(_, end)| {
+                    limiter.last_due_among_reservations(turn, Some(end), &mut once(newest))
+                });
+                let due = known.filter(|_| limiter.word() == line.seen).unwrap_or_else(|| {
+                    let mut places = waiters.places_behind(left).chain(once(newest));
+                    last_due(limiter, waiters, turn, &mut places)
+                });
+                (turn, due.due_nanos)
             }
         }
     }
@@ -96,7 +102,8 @@ impl Locked<'_> {
     ) -> Result<End, AcquireError> {
         let limiter = self.limiter;
         self.check_end();
-        let LineState { since_nanos, end, seen, ref waiters, .. } = *self.line();
+        let LineState { end, seen, ref waiters, .. } = *self.line();
+        let since_nanos = waiters.since(now_nanos);
         let permits_of_all = waiters.permits_behind(left).saturating_add(permits);
         let turn = Turn {
             permits: permits_of_all,

@@ -80,12 +80,10 @@ impl Locked<'_> {
         let (permits, told_nanos) = (line.waiters.permits_of(key), line.waiters.told_of(key));
         let first = line.waiters.first().filter(|first| *first != key);
         let first_permits = match first {
-            Some(first) if line.since_nanos < told_nanos => line.waiters.permits_of(first),
-            Some(_) => 0,
-            None => {
-                line.since_nanos = now_nanos;
-                0
+            Some(first) if line.waiters.since(now_nanos) < told_nanos => {
+                line.waiters.permits_of(first)
             }
+            _ => 0,
         };
         let due = DueReservation { permits, told_nanos, first_permits, now_nanos, has_others };
         let charged = self.limiter.charge(due);

@@ -103,7 +103,10 @@ impl Waiters {
         let Node { permits, before, after, .. } = self.nodes[key.place()];
         match before {
             Some(before) => self.nodes[before.place()].after = after,
-            None => self.first = after,
+            None => {
+                self.first = after;
+                self.since_nanos = None;
+            }
         }
         match after {
             Some(after) => self.nodes[after.place()].before = before,

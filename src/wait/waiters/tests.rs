@@ -119,9 +119,12 @@ fn only_a_caller_that_sleeps_too_long_is_woken_early() {
     let mut waiters = Waiters::default();
     let key = waiters.push(1, None);
     waiters.arm(key, 100, Waker::noop().clone());
-    assert!(waiters.wake_if_later(key, 100).is_none());
-    assert!(waiters.wake_if_later(key, 99).is_some());
-    assert!(waiters.wake_if_later(key, 99).is_none(), "once");
+    assert!(waiters.wake_if_later(key, 0, 100).is_none());
+    assert!(waiters.wake_if_later(key, 0, 99).is_some());
+    assert!(waiters.wake_if_later(key, 0, 99).is_none(), "once");
+    waiters.arm(key, 100, Waker::noop().clone());
+    assert!(waiters.wake_if_later(key, 99, 200).is_none());
+    assert!(waiters.wake_if_later(key, 100, 200).is_some(), "its timer should have woken it");
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn only_a_caller_whose_turn_was_to_come_after_its_deadline_is_too_late() {
     };
     assert_eq!(too_late(&waiters, 100), [false; 3]);
     assert_eq!(too_late(&waiters, 500), [false, true, false]);
-    assert!(waiters.wake_if_later(late, 99).is_some());
+    assert!(waiters.wake_if_later(late, 0, 99).is_some());
     assert_eq!(too_late(&waiters, 500), [false; 3], "its turn comes earlier");
 }
 

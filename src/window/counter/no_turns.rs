@@ -43,6 +43,12 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(crate) fn has_line(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
     pub(super) fn poke(&self) {}
 
     #[inline(always)]

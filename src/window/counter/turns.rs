@@ -191,7 +191,11 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn cancel(&self, booked: Booked, permits: u64) -> bool {
-        self.cancel_reservation(booked, permits)
+        let is_back = self.cancel_reservation(booked, permits);
+        if is_back {
+            TakesTurns::wake_first(self);
+        }
+        is_back
     }
 
     fn wake_first(&self) {
@@ -290,6 +294,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Wakes the first in line, after permits have come back.
     pub(super) fn wake(&self) {
         self.queue().wake_first();
+    }
+
+    /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
+    pub(crate) fn has_line(&self) -> bool {
+        !self.word.companion().queue.is_unused()
     }
 
     /// Lets those in line look again, after a change.

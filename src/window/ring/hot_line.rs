@@ -43,6 +43,11 @@ pub trait HotLine {
     {
     }
 
+    /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
+    fn has_line(&self) -> bool {
+        false
+    }
+
     /// Estimates the wait at `now_nanos` until all in line have had their turns; at least 1.
     fn wait_nanos(&self, _now_nanos: u64) -> u64 {
         1
