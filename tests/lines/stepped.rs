@@ -23,12 +23,12 @@ fn what_overflows_between_two_turns_is_foreseen() {
     assert_eq!(late.error(), Some(AcquireError::TimedOut { retry_after: two }));
     let mut third = Caller::new(&bucket, 10);
     assert_eq!(third.sleeps_for(), two);
-    assert_eq!(Caller::new(&bucket, 1).sleeps_for(), Duration::from_secs(3));
-    let fourth = Caller::new(&bucket, 9);
-    assert_eq!(fourth.sleeps_for(), Duration::from_secs(3));
+    // 20 are left of the second step, and 10 of them fit.
+    let (fourth, fifth) = (Caller::new(&bucket, 9), Caller::new(&bucket, 2));
+    assert_eq!((fourth.sleeps_for(), fifth.sleeps_for()), (two, Duration::from_secs(3)));
     clock.advance(Duration::from_secs(1));
     assert!(first.is_granted() && second.is_granted() && third.is_waiting());
-    assert_eq!((third.sleeps_for(), bucket.peek(0).unwrap().remaining()), (two / 2, 0));
+    assert_eq!((third.sleeps_for(), bucket.peek(0).unwrap().remaining()), (two / 2, 2));
     clock.advance(Duration::from_secs(1));
     assert!(third.is_granted());
 }
