@@ -10,8 +10,10 @@ use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Grant, Quota, Timer, Wait, Waiting, quota};
-use sluicegate_loom_tests::{ANY, Arc, Bucket, TestClock, bucket_with, check, race, thread};
+use sluicegate::{AcquireError, Grant, Limiter, Quota, Receipt, Timer, Wait, Waiting, quota};
+use sluicegate_loom_tests::{
+    ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
+};
 
 const TWO: Quota = quota!(1 / second, burst 2);
 
@@ -77,6 +79,47 @@ fn a_caller_whose_turn_comes_earlier_is_woken() {
                 thread::park();
                 assert!(poll(&mut caller).is_pending());
             }
+        });
+    });
+}
+
+/// A caller waits for both permits, which were taken revocably; both are its own when they come back, and
+/// there are no more at that instant.
+#[test]
+fn a_caller_in_line_is_charged_as_of_no_instant_before_permits_came_back() {
+    check(ANY, || {
+        race(&fresh(2), [true, false], |bucket, takes| {
+            let late_nanos = 19 * SECOND / 10;
+            if takes {
+                let receipt = bucket.try_acquire_revocable(2);
+                TestClock::run_ahead(late_nanos);
+                let _is_back = receipt.is_ok_and(Receipt::give_back);
+                return;
+            }
+            let mut caller = pin!(bucket.acquire_async(2).timer(NotedTimer::default()));
+            let is_waiting = poll(&mut caller).is_pending();
+            TestClock::run_ahead(late_nanos);
+            if is_waiting && poll(&mut caller).is_ready() {
+                assert!(bucket.try_acquire(1).is_err(), "charged as of before");
+            }
+        });
+    });
+}
+
+/// The first in line is due and is not served; then it leaves, and the other one is charged as of then.
+#[test]
+fn a_caller_in_line_is_charged_as_of_no_instant_before_it_came() {
+    check(ANY, || {
+        race(&fresh(0), [()], |bucket, ()| {
+            let mut first = Box::pin(bucket.acquire_async(2).timer(NotedTimer::default()));
+            assert!(poll(&mut first.as_mut()).is_pending());
+            TestClock::run_ahead(3 * SECOND / 2);
+            let mut second = pin!(bucket.acquire_async(1).timer(NotedTimer::default()));
+            assert!(poll(&mut second).is_pending());
+            TestClock::run_ahead(5 * SECOND);
+            drop(first);
+            assert!(poll(&mut second).is_ready());
+            assert!(bucket.try_acquire(2).is_err(), "charged as of before");
         });
     });
 }

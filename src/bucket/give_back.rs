@@ -47,7 +47,6 @@ impl<L> ContendedLine<L> {
     pub(super) fn fall(&self, written: Level, next: Level) -> bool {
         #[cfg(feature = "wait")]
         {
-            self.note_fall(written.with_gate(true));
             let written_in_line = written.with_gate(true);
             match self.replace_in_fall(written.with_gate(false), next.with_gate(false)) {
                 // A line that has begun since then has found the level that this left.
@@ -65,7 +64,6 @@ impl<L> ContendedLine<L> {
     /// Lowers the word, if it still is what was `written`, to a level from before that, or between.
     /// Returns whether it did. A gate that was closed since stays closed.
     pub(super) fn lower(&self, written: Level, next: Level) -> bool {
-        self.note_fall(written.with_gate(true));
         let mut is_gated = false;
         loop {
             let (seen, next) = (written.with_gate(is_gated), next.with_gate(is_gated));
@@ -80,6 +78,7 @@ impl<L> ContendedLine<L> {
 
     /// Replaces the word by one that is lower, or returns the word found.
     fn replace_in_fall(&self, seen: Level, next: Level) -> Result<(), Level> {
+        self.note_fall(seen.with_gate(true));
         // ORDERING: Release, so that a change that comes after this sees what was noted; pairs
         // with the load of the word in `change_locked`. No data is read through the word, so
         // not Acquire: a load that acquires an earlier value that was put back still

@@ -89,12 +89,7 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     }
 
     /// The sum of what all want says enough, unless what is there beyond a turn overflows.
-    fn last_due(
-        &self,
-        turn: Turn,
-        from: Option<End>,
-        sizes: &mut dyn Iterator<Item = u64>,
-    ) -> End {
+    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
         // Terms that have changed since are only a reason to look anew.
         if !self.slots.named_by(self.look_again()).overflows_in_line() {
             return End { due_nanos: self.due_nanos(turn), word: None };

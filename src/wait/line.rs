@@ -63,11 +63,7 @@ pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
 
 /// Returns the turn of a caller that would come to the end of the line now, if the lock is free and
 /// anybody stands there.
-pub(crate) fn due_behind(
-    limiter: &dyn TakesTurns,
-    permits: u64,
-    now_nanos: u64,
-) -> Option<u64> {
+pub(crate) fn due_behind(limiter: &dyn TakesTurns, permits: u64, now_nanos: u64) -> Option<u64> {
     let guard = limiter.queue().line.try_lock()?;
     let mut line = Locked::by(limiter, guard);
     line.line().waiters.first()?;

@@ -140,9 +140,8 @@ fn a_key_with_callers_in_line_is_not_forgotten() {
 fn a_limiter_that_leaves_a_closure_stays_that_of_its_key() {
     let clock = Arc::new(ManualClock::new());
     let time = Arc::clone(&clock);
-    let make = move |_: &u64| {
-        Arc::new(TokenBucket::with_clock(quota!(10 / hour), Arc::clone(&time)))
-    };
+    let make =
+        move |_: &u64| Arc::new(TokenBucket::with_clock(quota!(10 / hour), Arc::clone(&time)));
     let keyed = Keyed::<u64, _>::with(Each::with_clock(make, Arc::clone(&clock)));
     let mut granted = 0;
     let mut held = Vec::new();

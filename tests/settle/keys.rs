@@ -60,17 +60,19 @@ fn a_key_that_was_removed_and_came_back_gains_nothing() {
 }
 
 #[test]
-fn a_key_that_was_evicted_is_charged_anew_with_what_was_used_beyond() {
+fn a_key_is_not_evicted_before_its_estimates_are_settled() {
     let clock = ManualClock::new();
     let keyed = windows(&clock, 100);
     let rest = keyed.try_acquire_settleable(&1, 8).unwrap();
     let beyond = keyed.try_acquire_settleable(&1, 2).unwrap();
     clock.advance(MINUTE);
-    assert_eq!((keyed.sweep(), keyed.len()), (1, 0));
+    assert_eq!((keyed.sweep(), keyed.len()), (0, 1));
     assert_eq!(rest.settle(0).unwrap().lost(), 8);
-    assert_eq!(keyed.len(), 0);
+    assert_eq!((keyed.sweep(), keyed.len()), (0, 1));
     assert_eq!(beyond.settle(6).unwrap().taken_beyond(), 4);
     assert_eq!((keyed.len(), keyed.peek(&1, 0).unwrap().remaining()), (1, 6));
+    clock.advance(MINUTE);
+    assert_eq!((keyed.sweep(), keyed.len()), (1, 0));
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod alarms;
 mod keeper;
 
 use self::alarms::Alarm;
-use self::keeper::{KEEPER, now_nanos};
+use self::keeper::{Keeper, now_nanos};
 
 /// A timer for any executor. One thread of the process, started by the first sleep that is polled,
 /// keeps all sleeps of this kind.
@@ -21,6 +21,9 @@ use self::keeper::{KEEPER, now_nanos};
 /// It measures the real time, to the nanosecond: how late a task wakes up depends on the system
 /// alone. On Linux the thread asks not to be delayed to save power (a timer slack of 1 ns). For
 /// tests in which no time passes take `TokioTimer`, or a timer of your own.
+///
+/// A child of `fork` has a thread of its own, and sleeps that began before go on there when they are
+/// polled.
 ///
 /// If the system refuses to start the thread, a task that sleeps is polled all the time instead.
 ///
@@ -92,12 +95,17 @@ impl Future for ThreadSleep {
         if end_nanos <= now_nanos() {
             return Poll::Ready(());
         }
-        let waker = context.waker().clone();
+        let keeper = Keeper::here();
         if let Some(alarm) = self.alarm() {
-            // If it is not there any more, its end has come in this very moment.
-            return if KEEPER.renew(alarm, waker) { Poll::Pending } else { Poll::Ready(()) };
+            if keeper.renew(alarm, context.waker().clone()) {
+                return Poll::Pending;
+            }
+            // Its end has come in this very moment; or it began before a `fork`.
+            if end_nanos <= now_nanos() {
+                return Poll::Ready(());
+            }
         }
-        match KEEPER.begin(end_nanos, waker) {
+        match keeper.begin(end_nanos, context.waker().clone()) {
             Some(alarm) => self.id = Some(alarm.id),
             None => context.waker().wake_by_ref(),
         }
@@ -108,7 +116,7 @@ impl Future for ThreadSleep {
 impl Drop for ThreadSleep {
     fn drop(&mut self) {
         if let Some(alarm) = self.alarm() {
-            KEEPER.cancel(alarm);
+            Keeper::here().cancel(alarm);
         }
     }
 }

@@ -21,8 +21,9 @@ pub(super) struct Alarm {
 }
 
 impl Alarms {
-    pub(super) const fn new() -> Alarms {
-        Alarms { by_end: BTreeMap::new(), next_id: NonZeroU64::MIN }
+    /// Returns an empty list, which numbers sleeps from `first_id` on.
+    pub(super) const fn from(first_id: NonZeroU64) -> Alarms {
+        Alarms { by_end: BTreeMap::new(), next_id: first_id }
     }
 
     /// Lets a sleep begin. The second value says whether it is the first of all to end.
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_sleep_ends_at_its_end_and_not_before() {
-        let mut alarms = Alarms::new();
+        let mut alarms = Alarms::from(NonZeroU64::MIN);
         alarms.begin(10, Waker::noop().clone());
         assert_eq!((due(&mut alarms, 9, 8), alarms.first_end_nanos()), (0, Some(10)));
         assert_eq!((due(&mut alarms, 10, 8), alarms.first_end_nanos()), (1, None));
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_first_to_end_is_told_apart_from_the_others() {
-        let mut alarms = Alarms::new();
+        let mut alarms = Alarms::from(NonZeroU64::MIN);
         assert!(alarms.begin(10, Waker::noop().clone()).1);
         assert!(!alarms.begin(11, Waker::noop().clone()).1);
         assert!(!alarms.begin(10, Waker::noop().clone()).1);
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn no_more_are_taken_at_a_time_than_there_is_room_for() {
-        let mut alarms = Alarms::new();
+        let mut alarms = Alarms::from(NonZeroU64::MIN);
         for end_nanos in 0..5 {
             alarms.begin(end_nanos, Waker::noop().clone());
         }
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_sleep_that_is_cancelled_or_over_keeps_no_waker() {
-        let mut alarms = Alarms::new();
+        let mut alarms = Alarms::from(NonZeroU64::MIN);
         let (cancelled, _) = alarms.begin(10, Waker::noop().clone());
         let (over, _) = alarms.begin(10, Waker::noop().clone());
         assert!(alarms.cancel(cancelled).is_some());

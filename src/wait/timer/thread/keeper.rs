@@ -1,12 +1,18 @@
 //! The thread that keeps the sleeps of a process.
+//!
+//! A child of `fork` has none of its parent's threads, and locks are as they were in that moment, held by
+//! nobody that will ever let them go. So a process that is not the one before has a keeper of its own,
+//! behind that of its parent.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 use core::task::Waker;
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
 use std::time::Instant;
+use std::{process, thread};
 
 use super::alarms::{Alarm, Alarms};
 
@@ -18,17 +24,15 @@ const BATCH: usize = 64;
 #[cfg(all(target_os = "linux", not(miri)))]
 const SLACK_NANOS: u64 = 1;
 
-/// All sleeps of the process.
-pub(super) static KEEPER: Keeper = Keeper {
-    kept: Mutex::new(Kept { alarms: Alarms::new(), has_thread: false }),
-    sooner: Condvar::new(),
-};
-
 /// Sleeps, and the thread that ends them.
 pub(super) struct Keeper {
+    /// The process that they are of.
+    process: u32,
     kept: Mutex<Kept>,
     /// A sleep has begun that ends before all others.
     sooner: Condvar,
+    /// The keeper of a child.
+    of_child: OnceLock<Box<Keeper>>,
 }
 
 struct Kept {
@@ -43,6 +47,28 @@ pub(super) fn now_nanos() -> u64 {
 }
 
 impl Keeper {
+    /// Returns the keeper of this process: after `fork`, another one.
+    pub(super) fn here() -> &'static Keeper {
+        static FIRST: OnceLock<Keeper> = OnceLock::new();
+        let process = process::id();
+        let mut keeper = FIRST.get_or_init(|| Keeper::of(process));
+        while keeper.process != process {
+            keeper = keeper.of_child.get_or_init(|| Box::new(Keeper::of(process)));
+        }
+        keeper
+    }
+
+    fn of(process: u32) -> Keeper {
+        // A sleep that began in a parent has the number of no sleep of this process.
+        let first_id = NonZeroU64::MIN.saturating_add(u64::from(process) << u32::BITS);
+        Keeper {
+            process,
+            kept: Mutex::new(Kept { alarms: Alarms::from(first_id), has_thread: false }),
+            sooner: Condvar::new(),
+            of_child: OnceLock::new(),
+        }
+    }
+
     /// Lets a task sleep. `None` if there is no thread that could wake it, as the system refuses to
     /// start one.
     pub(super) fn begin(&'static self, end_nanos: u64, waker: Waker) -> Option<Alarm> {
