@@ -52,7 +52,7 @@ cargo test "${packages[@]}" --doc
 
 step "loom models, and the mutants that have changed"
 # With the program of the mutants that is built already: for that alone, cargo would build its dependencies anew.
-MUTATOR=${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator MUTANT_MINUTES=${MUTANT_MINUTES:-2} ci/loom.sh
+MUTATOR=${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator MUTANT_MINUTES=${MUTANT_MINUTES:-3} ci/loom.sh
 
 stage_times
 printf '\n=== all passed (%ds). Left for ci/deep.sh, which says how long each takes:\n' "$SECONDS"

@@ -117,7 +117,9 @@ proptest! {
                     estimate.give_back(permits);
                     kept[*place].permits -= held - estimate.permits();
                     prop_assert!(remaining(&bucket) >= before);
-                    prop_assert!(remaining(&bucket) <= before + permits.min(held));
+                    // By a clock that was set back to before the level, what lies in the lots is not there until the
+                    // gift lowers the level.
+                    prop_assert!(goes_back || remaining(&bucket) <= before + permits.min(held));
                 }
                 Op::Settle(which, actual) if !open.is_empty() => {
                     let (place, estimate) = open.swap_remove(which % open.len());
