@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use sluicegate_cli::log::{Merged, Source};
-use sluicegate_cli::policy::{BUNDLED, Policy};
+use sluicegate_cli::policy::{EVERY_KIND, Policy};
 use sluicegate_cli::replay::{Options, Replay};
 use sluicegate_cli::report::{Heading, Page, Summary};
 use tempfile::TempDir;
@@ -88,8 +88,8 @@ impl Pages {
             ..Options::default()
         };
         let few = Options { tally_keys: 200, ..Options::default() };
-        let sample = write("sample.html", page(BUNDLED, &Source::Sample, &Options::default()));
-        let shaped = write("shaped.html", page(BUNDLED, &Source::Sample, &shape));
+        let sample = write("sample.html", page(EVERY_KIND, &Source::Sample, &Options::default()));
+        let shaped = write("shaped.html", page(EVERY_KIND, &Source::Sample, &shape));
         let awkward = write("awkward.html", page(AWKWARD, &Source::File(log), &few));
         let empty = write("empty.html", page(AWKWARD, &Source::File(nothing), &Options::default()));
         Pages { _folder: folder, sample, shaped, awkward, empty }
@@ -121,7 +121,7 @@ pub fn page(policy: &str, log: &Source, options: &Options) -> String {
     replay.read(&mut lines).unwrap();
     let summary = Summary::new(&replay, 10, Vec::new());
     let heading =
-        Heading { logs, policy: "policy.toml".to_owned(), took: Duration::ZERO, brief: false };
+        Heading { logs, policy: "policy.toml".to_owned(), took: Duration::ZERO, brief: false, next: None };
     let page = Page {
         heading: &heading,
         command: "sluicegate replay --policy policy.toml --html report.html access.log".to_owned(),

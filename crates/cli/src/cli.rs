@@ -36,7 +36,7 @@ Examples:
   sluicegate
       Replay the bundled log against the bundled policy.
   sluicegate policy > policy.toml
-      A commented policy to start from.
+      A policy to start from; with --all, a limiter of every kind.
   sluicegate check policy.toml
       All its mistakes, or a line for each limiter.
   sluicegate replay --policy policy.toml access.log.1.gz access.log
@@ -77,10 +77,14 @@ enum Command {
     Suggest(SuggestArgs),
     /// Print the bundled policy, to start one's own from
     ///
-    /// It has a limiter of every kind there is, with all of its fields, and explains what
-    /// they mean.
+    /// It has four limiters. With --all, it has one of every kind there is, with all of its fields, and
+    /// explains what they mean.
     #[command(after_long_help = status::after("", status::OF_TEXTS))]
-    Policy,
+    Policy {
+        /// Print a limiter of every kind
+        #[arg(long)]
+        all: bool,
+    },
     /// Check a policy file and list its errors, or its limiters if it is valid
     #[command(after_long_help = status::after("", status::OF_POLICIES))]
     Check(CheckArgs),
@@ -214,7 +218,8 @@ impl Cli {
             None => ReplayArgs::of_sample().run(),
             Some(Command::Replay(args)) => args.run(),
             Some(Command::Suggest(args)) => args.run(),
-            Some(Command::Policy) => print(policy::BUNDLED.as_bytes()),
+            Some(Command::Policy { all: false }) => print(policy::DEMONSTRATION.as_bytes()),
+            Some(Command::Policy { all: true }) => print(policy::EVERY_KIND.as_bytes()),
             Some(Command::Check(args)) => print(args.run()?.as_bytes()),
             Some(Command::Explain(args)) => print(args.run()?.as_bytes()),
             Some(Command::Serve(args)) => args.run(),

@@ -8,6 +8,7 @@
 //! | [`replay`] | asks the engine about every line, at that line's time |
 //! | [`report`] | prints the results |
 //! | [`suggest`] | finds the least limits that leave most keys untouched |
+//! | `warnings` | reasons for which counts may mislead |
 //! | [`cli`] | reads the arguments, and connects the parts |
 
 pub mod cli;
@@ -16,3 +17,4 @@ pub mod policy;
 pub mod replay;
 pub mod report;
 pub mod suggest;
+mod warnings;

@@ -12,12 +12,13 @@ mod vet;
 
 pub use self::batch::{Batch, Entry};
 pub use self::columns::Columns;
-pub use self::format::{Format, FormatError, HeaderError};
+pub use self::format::{Format, FormatError, HeaderError, Used};
 pub use self::input::Source;
 pub use self::line::{BadLine, Line};
 pub(crate) use self::line::{printable, write_canonical};
 pub use self::merge::{Merged, Run};
 pub use self::presence::Absent;
+pub(crate) use self::presence::{Had, likely_names};
 pub(crate) use self::vet::check_range;
 
 /// The most bytes of a line: a longer one is skipped.

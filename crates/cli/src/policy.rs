@@ -13,15 +13,18 @@ use std::time::Duration;
 use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
 use sluicegate_policy::{
-    KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
+    Format, KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
 };
 
-pub use self::request::{Cost, Filter};
+pub use self::request::{Cost, Filter, Needs};
 pub use self::store::{Exact, Table, exact, table};
 use crate::log::write_canonical;
 
 /// The policy that is used when none is given.
-pub const BUNDLED: &str = include_str!("../sample/policy.toml");
+pub const DEMONSTRATION: &str = include_str!("../sample/demonstration.toml");
+
+/// A policy with a limiter of every kind.
+pub const EVERY_KIND: &str = include_str!("../sample/policy.toml");
 
 /// Separator of the fields of a key. No field contains it, since no line does.
 const SEPARATOR: &[u8] = b"\n";
@@ -36,6 +39,8 @@ pub struct Policy {
     pub hierarchy: Vec<LevelPolicy>,
     /// The text that was read.
     pub text: String,
+    /// The format of that text.
+    pub format: Format,
 }
 
 /// One named limiter of a policy.
@@ -78,10 +83,10 @@ impl Policy {
 
 impl From<Policies> for Policy {
     fn from(policies: Policies) -> Policy {
-        let text = policies.text().to_owned();
+        let (text, format) = (policies.text().to_owned(), policies.format());
         let hierarchy = policies.hierarchy().to_vec();
         let rules = policies.into_limiters().into_iter().map(Rule::from).collect();
-        Policy { rules, hierarchy, text }
+        Policy { rules, hierarchy, text, format }
     }
 }
 

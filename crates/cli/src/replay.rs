@@ -25,6 +25,7 @@ mod offenders;
 mod options;
 mod pass;
 mod peaks;
+mod profile;
 mod shape;
 mod spread;
 mod stamped;
@@ -44,12 +45,13 @@ pub use self::offenders::PenaltyCounts;
 pub use self::options::{Options, TooMuchMemory};
 pub use self::pass::{Moment, Pass};
 pub use self::peaks::{Part, Peak, Peaks};
+pub use self::profile::{Caller, Profile};
 pub use self::shape::Waits;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
 use crate::log::{Absent, Line, Merged};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
-use crate::policy::Policy;
+use crate::policy::{Needs, Policy};
 
 /// The time between the stamps of a log in common or combined format, and of any other unless its
 /// stamps are finer.
@@ -68,6 +70,7 @@ pub struct Replay {
     pass: Pass,
     judges: Vec<Judge>,
     levels: Option<Levels>,
+    needs: Needs,
 }
 
 impl Replay {
@@ -88,7 +91,9 @@ impl Replay {
             }
             if options.as_stamped { judge } else { judge.stamped_too(RESOLUTION) }
         };
+        let needs = policy.needs();
         Replay {
+            needs,
             clock: Arc::new(ManualClock::new()),
             stamps: Arc::new(ManualClock::new()),
             pass: Pass::new(options.as_stamped),
@@ -108,7 +113,7 @@ impl Replay {
     ///
     /// If the keys take more memory than they may. The lines after that are not judged.
     pub fn read(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
-        let Replay { clock, stamps, options, pass, judges, levels } = self;
+        let Replay { clock, stamps, options, pass, judges, levels, .. } = self;
         let mut lines = pass.lines();
         let done = pass.read(logs, &mut |line: &Line<'_>, moment| {
             clock.set_nanos(moment.nanos);
@@ -133,6 +138,18 @@ impl Replay {
             }
         }
         done
+    }
+
+    /// Returns the reading of the logs.
+    #[must_use]
+    pub fn pass(&self) -> &Pass {
+        &self.pass
+    }
+
+    /// Returns the fields that the policy asks for.
+    #[must_use]
+    pub fn needs(&self) -> &Needs {
+        &self.needs
     }
 
     /// Returns the number of lines that were judged.

@@ -17,8 +17,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Serialize;
 use sluicegate::ManualClock;
+use sluicegate_policy::{Change, KeyField, KeyPart, with_changes};
 
-use self::dial::Method;
+use self::dial::{Method, Part};
 pub use self::findings::{Findings, Gap, HitKey, Suggestion, Without};
 use self::search::Search;
 use self::survey::Subject;
@@ -28,13 +29,20 @@ pub use self::vary::Vary;
 use crate::log::Merged;
 use crate::policy::{Policy, Rule, readable};
 use crate::replay::{Options, Pass, TooMuchMemory};
-use crate::report::{LackingSummary, absent, lacking};
+use crate::warnings;
 
 /// Lines between two looks at the memory that keys take.
 const LINES_PER_LOOK: u64 = 64;
 
 /// A whole, in the parts that a [`Goal`] counts in.
 pub const WHOLE: u64 = 1_000_000;
+
+/// Returns millionths as a number of percent.
+pub(crate) fn in_percent(parts: u64) -> String {
+    let (whole, decimals) = (parts * 100 / WHOLE, parts * 100 % WHOLE);
+    let text = format!("{whole}.{:04}", decimals / 100);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
 
 /// A share that a limit has to leave untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +147,7 @@ pub fn suggest(
         if limits.iter().all(Vec::is_empty) {
             break;
         }
-        let trials = readings.read(&subjects, &limits)?;
+        let trials = readings.read(&subjects, &limits, &[])?;
         for ((search, trial), subject) in searches.iter_mut().zip(&trials).zip(&subjects) {
             let points = trial.points(subject);
             if !points.is_empty() {
@@ -149,19 +157,17 @@ pub fn suggest(
     }
     let limits: Vec<Vec<u64>> =
         searches.iter().zip(&subjects).map(|(search, subject)| search.curve(subject)).collect();
-    let trials = readings.read(&subjects, &limits)?;
-    let mut warnings = Vec::new();
+    let found: Vec<Option<u64>> = searches.iter().map(Search::found).collect();
+    let trials = readings.read(&subjects, &limits, &found)?;
+    let mut warnings = warnings::of_pass(&pass, &policy.needs());
     if readings.has_changed {
         warnings.push("the logs changed while they were read again: counts may differ".to_owned());
-    }
-    if pass.lines() > 0 {
-        warnings.extend(pass.absent().iter().map(absent));
     }
     warnings.extend(policy.rules.iter().filter(|rule| rule.penalty.is_some()).map(without_penalty));
     // The parts of a limiter lack the same.
     for parts in subjects.chunk_by(|one, next| one.rule.name == next.rule.name) {
         let first = &parts[0];
-        warnings.extend(lacking(&first.rule.name, first.judged(), &first.lacking));
+        warnings.extend(warnings::lacking(&first.rule.name, first.judged(), &first.lacking));
     }
     let limiters = subjects
         .iter()
@@ -170,6 +176,7 @@ pub fn suggest(
         .map(|((subject, search), trial)| suggestion(subject, search, trial, options))
         .collect();
     let findings = Findings {
+        policy: to_paste(policy, &subjects, &searches),
         lines: pass.lines(),
         skipped: pass.skipped(),
         vary: options.vary,
@@ -195,14 +202,10 @@ fn without_penalty(rule: &Rule) -> String {
 fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Without>) {
     let (mut subjects, mut without) = (Vec::new(), Vec::new());
     for rule in &policy.rules {
-        for (part, kind) in dial::parts(&rule.kind) {
-            match Subject::new(rule, part.as_deref(), &kind, options.vary, options.is_searched) {
+        for part in dial::parts(&rule.kind) {
+            match Subject::new(rule, &part, options.vary, options.is_searched) {
                 Ok(subject) => subjects.push(subject),
-                Err(why) => {
-                    let name = part
-                        .map_or_else(|| rule.name.clone(), |part| format!("{}: {part}", rule.name));
-                    without.push(Without { name, why });
-                }
+                Err(why) => without.push(Without { name: full_name(rule, &part), why }),
             }
         }
     }
@@ -211,6 +214,27 @@ fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Wit
         why: "a level of a hierarchy, which depends on the others; replay the policy instead",
     }));
     (subjects, without)
+}
+
+/// Returns the name of a part of a limiter.
+fn full_name(rule: &Rule, part: &Part) -> String {
+    part.name.as_ref().map_or_else(|| rule.name.clone(), |part| format!("{}: {part}", rule.name))
+}
+
+/// Returns the limiters with the numbers that were found, as a policy to paste.
+fn to_paste(policy: &Policy, subjects: &[Subject], searches: &[Search]) -> String {
+    let changes = subjects.iter().zip(searches).flat_map(|(subject, search)| {
+        let kind = search.found().and_then(|number| subject.vary.with(&subject.rule.kind, number));
+        let fields = kind.map(|kind| dial::fields(&kind, subject.vary)).unwrap_or_default();
+        let change = |(field, value, is_added)| Change {
+            limiter: subject.rule.name.clone(),
+            field: format!("{}{field}", subject.place),
+            value,
+            is_added,
+        };
+        fields.into_iter().map(change)
+    });
+    with_changes(policy.format, &policy.text, &changes.collect::<Vec<_>>())
 }
 
 /// Reads the logs for the first time.
@@ -270,11 +294,14 @@ impl Readings<'_> {
         &mut self,
         subjects: &[Subject],
         limits: &[Vec<u64>],
+        found: &[Option<u64>],
     ) -> Result<Vec<Trial>, SuggestError> {
+        let found = found.iter().copied().chain(std::iter::repeat(None));
         let mut trials: Vec<Trial> = subjects
             .iter()
             .zip(limits)
-            .map(|(subject, limits)| Trial::new(subject, limits))
+            .zip(found)
+            .map(|((subject, limits), found)| Trial::new(subject, limits, found))
             .collect();
         let clock = Arc::new(ManualClock::new());
         let mut pass = Pass::new(self.options.as_stamped);
@@ -318,6 +345,7 @@ fn suggestion(
                 denied,
                 requests: facts.requests,
                 least_limit: is_computed.then_some(facts.need),
+                profile: trial.profile(key).cloned(),
                 first: instant(facts.first),
                 last: instant(facts.last),
             })
@@ -325,6 +353,7 @@ fn suggestion(
         .collect();
     hit.sort_by(|a, b| b.denied.cmp(&a.denied).then_with(|| a.key.cmp(&b.key)));
     hit.truncate(if options.top == 0 { usize::MAX } else { options.top });
+    let curve = trial.points(subject);
     Suggestion {
         name: subject.name.clone(),
         policy: subject.rule.kind.to_string(),
@@ -333,6 +362,9 @@ fn suggestion(
         interval: options.vary.interval(&subject.rule.kind),
         present: options.has_present.then_some(subject.present),
         suggested,
+        suggested_policy: suggested
+            .and_then(|number| options.vary.with(&subject.rule.kind, number))
+            .map(|kind| kind.to_string()),
         may_hit: options.goal.most_hit(match options.goal.of {
             Share::Keys => subject.keys.len() as u64,
             Share::Requests => subject.requests,
@@ -340,10 +372,17 @@ fn suggestion(
         is_least: subject.vary.is_monotone(&subject.rule, options.goal.of),
         gap: search::gap(subject),
         overridden: subject.overridden,
-        lacking: LackingSummary::new(&subject.lacking),
-        curve: trial.points(subject),
+        knee: search::knee(subject, &curve),
+        is_by_client: subject.rule.key.iter().any(is_client),
+        lacking: subject.lacking.if_any(),
+        curve,
         hit,
     }
+}
+
+/// Returns true for the client, and for its network.
+fn is_client(part: &KeyPart) -> bool {
+    matches!(part, KeyPart::Field(KeyField::Client, _) | KeyPart::Client(_))
 }
 
 #[cfg(test)]

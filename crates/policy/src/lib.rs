@@ -126,6 +126,7 @@ mod hierarchy;
 mod key;
 mod kind;
 mod limiter;
+mod paste;
 mod paths;
 mod penalty;
 mod policies;
@@ -149,7 +150,8 @@ pub use self::key::{
 };
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::{LimiterPolicy, Override};
-pub use self::paths::{BadTemplate, PathTemplates};
+pub use self::paste::{Change, NewValue, with_changes};
+pub use self::paths::{BadTemplate, PathTemplates, path_of_target};
 pub use self::penalty::Penalty;
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;

@@ -72,6 +72,25 @@ impl PathTemplates {
 }
 
 /// Returns what is wrong with a template, in words.
+/// Returns the path of a request's target: what stands before the query, without scheme and host.
+///
+/// The path is as it was sent: percent-encoding and dot segments are left as they are. A target that is no
+/// path, such as `*` or the authority of a CONNECT, is returned whole.
+#[must_use]
+pub fn path_of_target(target: &[u8]) -> &[u8] {
+    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    if path.first() == Some(&b'/') {
+        return path;
+    }
+    let Some(scheme) = path.windows(3).position(|window| window == b"://") else { return path };
+    let is_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    if scheme == 0 || !path[..scheme].iter().all(is_scheme) {
+        return path;
+    }
+    let host = &path[scheme + 3..];
+    host.iter().position(|byte| *byte == b'/').map_or(b"/", |slash| &host[slash..])
+}
+
 fn reason(error: &matchit::InsertError) -> String {
     match error {
         matchit::InsertError::Conflict { with } => {
@@ -130,6 +149,24 @@ mod tests {
             }
             assert_eq!(all.of(b"-"), None);
             assert_eq!(all.of(b"/caf\xe9"), None);
+        }
+    }
+
+    #[test]
+    fn a_path_has_no_scheme_no_host_and_no_query() {
+        for (target, path) in [
+            ("/a/b?c=/d", "/a/b"),
+            ("https://www.example.com:443/a/b?c", "/a/b"),
+            ("http://[2001:db8::1]:80", "/"),
+            ("http://host?q=/a", "/"),
+            ("/r/http://other/x", "/r/http://other/x"),
+            ("/%61/../b", "/%61/../b"),
+            ("*", "*"),
+            ("host:443", "host:443"),
+            ("://x", "://x"),
+            ("-", "-"),
+        ] {
+            assert_eq!(path_of_target(target.as_bytes()), path.as_bytes(), "{target}");
         }
     }
 

@@ -37,6 +37,7 @@ pub struct Policies {
     hierarchy: Vec<LevelPolicy>,
     warnings: Vec<PolicyError>,
     text: String,
+    format: Format,
 }
 
 /// A format of policy files. All have the same fields.
@@ -111,7 +112,7 @@ impl Policies {
         match check::policies(format, text) {
             Ok(check::Checked { limiters, hierarchy, warnings }) => {
                 let (warnings, text) = (source.warnings(warnings), text.to_owned());
-                Ok(Policies { limiters, hierarchy, warnings, text })
+                Ok(Policies { limiters, hierarchy, warnings, text, format })
             }
             Err(problems) => Err(source.errors(problems)),
         }
@@ -206,6 +207,12 @@ impl Policies {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the format that it was read in.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// Returns the limiters and the levels, without the warnings.

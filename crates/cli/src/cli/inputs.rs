@@ -1,5 +1,7 @@
 //! The logs and the policy that `replay` and `suggest` are given.
 
+use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
@@ -7,7 +9,7 @@ use clap::Args;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 use super::{Failure, tell};
-use crate::log::{BadLine, Format, SHOWN_SKIPPED, Skipped, Source};
+use crate::log::{BadLine, Format, SHOWN_SKIPPED, Skipped, Source, Used};
 use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
 
@@ -33,8 +35,12 @@ impl FormatArgs {
         FormatArgs { format: "combined".to_owned(), fields: None }
     }
 
-    pub(super) fn format(&self) -> Result<Format, Failure> {
-        Ok(Format::parse(&self.format, self.fields.as_deref())?)
+    /// Returns the format, with what a policy asks for.
+    pub(super) fn format(&self, policy: &Policy) -> Result<Format, Failure> {
+        let needs = policy.needs();
+        let used = Used { status: needs.status(), bytes: needs.bytes };
+        let format = Format::parse(&self.format, self.fields.as_deref())?;
+        Ok(format.with_columns(&policy.named()).using(used))
     }
 }
 
@@ -46,7 +52,7 @@ pub(super) fn load(
 ) -> Result<(String, Policy), Failure> {
     let Some(path) = path else {
         let name = "the bundled policy";
-        return Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?));
+        return Ok((name.to_owned(), Policy::parse(name, policy::DEMONSTRATION)?));
     };
     let is_stdin = input::is_stdin(path);
     if is_stdin && logs.contains(&Source::Stdin) {
@@ -93,6 +99,25 @@ pub(super) fn refuse_policies(logs: &[Source]) -> Result<(), Failure> {
              `--policy {log}`"
         ))),
     }
+}
+
+/// Refuses logs that are given twice, also by another path, whose requests would count twice.
+pub(super) fn refuse_same(logs: &[Source]) -> Result<(), Failure> {
+    let mut seen = HashMap::new();
+    for log in logs {
+        let place = match log {
+            Source::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+            Source::Stdin => PathBuf::from("-"),
+            Source::Sample => continue,
+        };
+        if let Some(first) = seen.insert(place, log) {
+            let other = if first == log { String::new() } else { format!(", also as `{first}`") };
+            return Err(Failure::Use(format!(
+                "`{log}` is given twice{other}: its requests would count twice"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Returns a progress bar on standard error, which draws nothing unless that is a terminal.

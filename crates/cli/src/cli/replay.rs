@@ -9,7 +9,9 @@ use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
 
-use super::inputs::{FormatArgs, progress, refuse_policies, show_skipped, size, sources};
+use super::inputs::{
+    FormatArgs, progress, refuse_policies, refuse_same, show_skipped, size, sources,
+};
 use super::page_file::PageFile;
 use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
@@ -19,6 +21,7 @@ use crate::policy::input::FormatName;
 use crate::replay::levels::check_levels;
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};
+use crate::warnings;
 
 pub(super) const AFTER_HELP: &str = "\
 Logs are in common or combined log format, or that of --format; plain, gzip or zstd. Several are merged by time, whatever \
@@ -61,10 +64,12 @@ formats an empty value is an absent one. Fields that a log lacks are `-`.
 
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
-    {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
-      {\"key\":S,\"denied\":N,\"allowed\":N,\"first_seen\":S,\"last_seen\":S}]}]}
+    {\"name\":S,\"keys\":N,\"keys_hit\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
+      {\"key\":S,\"denied\":N,\"allowed\":N,\"first_seen\":S,\"last_seen\":S,
+       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S}}]}]}
 where \"first_seen\" and \"last_seen\" are the stamps of a key's first and last line, in RFC 3339; a late line \
-has the newest stamp before it.
+has the newest stamp before it. \"keys_hit\" are the keys of which a line was denied, and \"mostly\" has the most \
+frequent user agent and path of what a key was denied, and the numbers of distinct ones, at most 64.
 Limiters of policy \"multi_window\" and \"all\" also have
     \"denied_by\":[{\"part\":S,\"denied\":N}]
 for each of their windows or limiters; if several refused a line, it counts for the one that it \
@@ -177,11 +182,11 @@ impl ReplayArgs {
             format: FormatArgs::combined(),
             json: false,
             html: None,
-            top: 3,
+            top: 1,
             shape: false,
             shape_within: None,
             as_stamped: false,
-            brief: false,
+            brief: true,
             tally_keys: options.tally_keys,
             max_memory: ByteSize::b(options.max_memory_bytes),
             sample: true,
@@ -192,8 +197,9 @@ impl ReplayArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sources = self.sources();
         refuse_policies(&sources)?;
+        refuse_same(&sources)?;
         let (name, policy) = load_all(&self.policy, self.policy_format, &sources)?;
-        let format = self.format.format()?.with_columns(&policy.named());
+        let format = self.format.format(&policy)?;
         let options = self.options();
         options.check_policy(&policy)?;
         check_levels(&policy.hierarchy).map_err(Failure::Use)?;
@@ -229,9 +235,12 @@ impl ReplayArgs {
         for error in &errors {
             tell(&format_args!("error: {error}"));
         }
+        if let Some(error) = warnings::no_client(replay.pass(), replay.needs()) {
+            return Err(Failure::Use(error));
+        }
         let summary = Summary::new(&replay, self.top, errors);
         let logs = sources.iter().map(Source::to_string).collect();
-        let heading = Heading { logs, policy: name, took, brief: self.brief };
+        let heading = Heading { logs, policy: name, took, brief: self.brief, next: self.next() };
         let page_written = page_file.map_or(Ok(()), |file| {
             let (summary, replay) = (&summary, &replay);
             let page = Page {
@@ -272,6 +281,31 @@ impl ReplayArgs {
         let reads_stdin = sources.contains(&Source::Stdin)
             || self.policy.iter().any(|path| crate::policy::input::is_stdin(path));
         self.html.as_deref().map(|path| PageFile::open(path, &inputs, reads_stdin)).transpose()
+    }
+
+    /// Returns the command that comes next.
+    fn next(&self) -> Option<String> {
+        let is_stdin = self.logs.is_empty() || self.logs.iter().any(|log| log.as_os_str() == "-");
+        if self.sample {
+            return self.policy.is_empty().then(|| {
+                "your own log: sluicegate suggest --kind sliding_window --interval '1 minute' access.log".to_owned()
+            });
+        }
+        let policy = match self.policy.as_slice() {
+            [] => "sluicegate policy > limits.toml writes this policy, whose numbers are to be changed".to_owned(),
+            [policy] if self.html.is_some() => {
+                let policy = policy.to_string_lossy();
+                format!("the most that it admits: {}", shell_words::join(["sluicegate", "explain", &policy]))
+            }
+            [policy] if !is_stdin && !crate::policy::input::is_stdin(policy) => {
+                let logs = self.logs.iter().map(|log| log.to_string_lossy());
+                let words = ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
+                let words = words.into_iter().chain([policy.to_string_lossy()]).chain(logs);
+                format!("when and whom, with plots: {}", shell_words::join(words))
+            }
+            _ => return None,
+        };
+        Some(policy)
     }
 
     fn options(&self) -> Options {

@@ -8,13 +8,16 @@ use bytesize::ByteSize;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
-use super::inputs::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
+use super::inputs::{
+    FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, size, sources,
+};
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
 use crate::policy::input::FormatName;
-use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, suggest};
+use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest};
+use crate::warnings;
 
 pub(super) const AFTER_HELP: &str = "\
 Example:
@@ -26,7 +29,7 @@ Example:
 
 A key is untouched by a limit if none of its requests is denied. The limit of a bucket is its burst, \
 and that of a GCRA its requests at once: rates and intervals stay as they are. A bucket that starts full \
-still does; the capacity of a weighted log stays. Each window of `multi_window` and each limiter of \
+still does; the capacity of a weighted log stays, unless it is the limit, as if left out. Each window of `multi_window` and each limiter of \
 `all` is looked at as if it were alone. Every key is kept, with a limiter of its own: `store`, `max_keys` \
 and `when_full` do not apply, and nor does a `penalty`, of which a warning reminds: `replay` obeys it. Keys with overrides are left out, and so are lines without a key that the policy \
 denies or admits whatever the limit is; both are counted. A budget and a minimum interval have no \
@@ -47,15 +50,19 @@ cannot be one of them.
 
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"of\":S,\"untouched_percent\":N,\"limiters\":[
-    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N or null,\"suggested\":N or null,\"may_hit\":N,
-     \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,
+    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N or null,\"suggested\":N or null,
+     \"suggested_policy\":S or null,\"may_hit\":N,
+     \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,\"knee\":N or null,\"is_by_client\":B,
      \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
-     \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S}]}],
-   \"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
-where limiters of which lines lack a value also have \"lacking\", as in `replay --json`, \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
+     \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S,
+       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S}}]}],
+   \"policy\":S,\"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
+where limiters of which lines lack a value also have \"lacking\", as in `replay --json`, \"may_hit\" is the most keys, or requests, that the suggested limit was allowed to hit, \"gap\", if there is one, \
 are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
 \"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
-computed, is the least that leaves a key untouched.";
+computed, is the least that leaves a key untouched. \"policy\" is the text to paste, \"knee\" the limit above \
+which a higher one spares few more keys, and \"mostly\" has the most frequent user agent and path of the requests \
+that a key would be denied, and the numbers of distinct ones, at most 64.";
 
 #[derive(Debug, Args)]
 pub(super) struct SuggestArgs {
@@ -146,7 +153,7 @@ impl KindName {
             }
             KindName::CalendarWindow => format!("policy = {name}\nlimit = 1\nevery = {interval}"),
             KindName::FixedWindow => {
-                format!("policy = {name}\nlimit = 1\ninterval = {interval}\nstart = \"epoch\"")
+                format!("policy = {name}\nlimit = 1\ninterval = {interval}\nstart = \"first\"")
             }
             _ => format!("policy = {name}\nlimit = 1\ninterval = {interval}"),
         }
@@ -156,9 +163,10 @@ impl KindName {
 impl SuggestArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let policy = self.policy()?;
-        let format = self.format.format()?.with_columns(&policy.named());
+        let format = self.format.format(&policy)?;
         let sources = sources(self.sample, &self.logs);
         refuse_policies(&sources)?;
+        refuse_same(&sources)?;
         if sources.contains(&Source::Stdin) {
             return Err(Failure::Use(
                 "`-` is standard input, which can be read only once, and `suggest` reads its logs \
@@ -200,6 +208,9 @@ impl SuggestArgs {
             SuggestError::Memory(error) => Failure::Memory(error),
         })?;
         show_skipped(pass.first_skipped(), pass.skipped(), pass.lines());
+        if let Some(error) = warnings::no_client(&pass, &policy.needs()) {
+            return Err(Failure::Use(error));
+        }
         for error in &findings.failures {
             tell(&format_args!("error: {error}"));
         }
@@ -212,7 +223,8 @@ impl SuggestArgs {
                 .map_err(std::io::Error::from)
                 .and_then(|()| writeln!(report))
         } else {
-            findings.write_text(&mut report)
+            let logs = shell_words::join(sources.iter().map(Source::to_string));
+            findings.write_text((!self.sample).then_some(&*logs), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
@@ -230,7 +242,7 @@ impl SuggestArgs {
         };
         let key = serde_json::Value::from(self.key.as_str());
         let fields = kind.fields(interval, self.amount, self.burst);
-        let name = serde_json::Value::from(format!("{}, {interval}", kind.name()));
+        let name = serde_json::Value::from(format!("per-{}", self.key));
         let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
         Ok(Policy::parse("the arguments", &text)?)
     }
@@ -244,11 +256,22 @@ fn permits() -> RangedU64ValueParser<u64> {
 /// Reads a share in percent, as millionths.
 fn percent(text: &str) -> Result<u64, String> {
     let why = || format!("`{text}` is not a share from 0 to 100 percent, with at most 4 decimals");
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let (number, is_percent) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), true),
+        None => (text, false),
+    };
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(decimals) || decimals.len() > 4 {
         return Err(why());
     }
-    let share = format!("{whole}{decimals:0<4}").parse().map_err(|_| why())?;
+    let share: u64 = format!("{whole}{decimals:0<4}").parse().map_err(|_| why())?;
+    if whole == "0" && share > 0 && !is_percent {
+        let hundredfold = in_percent(share * 100);
+        return Err(format!(
+            "`{text}` is less than 1 percent; write `{hundredfold}` for {hundredfold} percent, or `{text}%` if it \
+             is meant"
+        ));
+    }
     if share <= WHOLE { Ok(share) } else { Err(why()) }
 }

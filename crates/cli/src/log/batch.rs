@@ -11,6 +11,7 @@ use memchr::{memchr, memchr_iter};
 use super::columns::{Asked, Columns};
 use super::format::{Format, NoLine, Reader, Record, Scratch};
 use super::line::{ABSENT, BadLine, Line};
+use super::presence::Had;
 use super::{MAX_LINE_BYTES, SHOWN_SKIPPED};
 
 /// Bytes that are read at a time, with the rest of the line before. Fewer than those for which
@@ -38,6 +39,8 @@ pub struct Batch {
     pub(super) outliers: u64,
     /// The most decimal places that a stamp's second has.
     places: u8,
+    /// The fields that its lines have.
+    pub(super) had: Had,
 }
 
 /// A line of a [`Batch`].
@@ -313,6 +316,7 @@ impl<R: BufRead> Batches<R> {
         extra: &mut Vec<u8>,
         place: impl Fn(&BStr, &mut Vec<u8>) -> Place,
     ) {
+        batch.had.add(fields);
         let mut canonical = Vec::new();
         let client = if fields.has_canonical_client(&mut canonical) {
             place(fields.client, extra)

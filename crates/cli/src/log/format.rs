@@ -35,6 +35,22 @@ pub struct Format {
     presence: Arc<Presence>,
 }
 
+/// The fields whose values have to be valid, since a policy uses them: a line is not left out for a field
+/// that nobody asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    /// True if the status is used.
+    pub status: bool,
+    /// True if the size of responses is used.
+    pub bytes: bool,
+}
+
+impl Default for Used {
+    fn default() -> Used {
+        Used { status: true, bytes: true }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 enum Kind {
     /// Common or combined format, which are told apart line by line.
@@ -106,6 +122,24 @@ impl Format {
             }
         }
         Format { asked, ..self }
+    }
+
+    /// Returns the format in which only values that are used have to be valid.
+    #[must_use]
+    pub fn using(mut self, used: Used) -> Format {
+        match &mut self.kind {
+            Kind::Common => {}
+            Kind::Pattern(pattern) => Arc::make_mut(pattern).used = used,
+            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) => {
+                Arc::make_mut(names).used = used;
+            }
+        }
+        self
+    }
+
+    /// Returns names of fields in the logs that were read, if the format has names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.presence.names()
     }
 
     /// Returns the headers and columns that no line had which was read in this format so far, but for

@@ -6,7 +6,7 @@ mod stamp;
 
 use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
-use sluicegate_policy::KeyField;
+use sluicegate_policy::{KeyField, path_of_target};
 
 use self::split::Split;
 use super::columns::Columns;
@@ -31,9 +31,9 @@ pub struct Line<'a> {
     pub time: Timestamp,
     /// `GET`, `POST` and so on.
     pub method: &'a BStr,
-    /// The request's target up to its `?`.
+    /// The path of the request's target as it was sent, without scheme, host and query.
     pub path: &'a BStr,
-    /// The three digits of the response's status.
+    /// The three digits of the response's status; `-` if there was no answer.
     pub status: &'a BStr,
     /// Size of the response's body; a `-` counts as 0.
     pub bytes: u64,
@@ -123,12 +123,9 @@ impl<'a> Line<'a> {
             time: stamp::parse(found.time)
                 .ok_or_else(|| BadLine::Time(printable(&found.time.to_str_lossy())))?,
             method,
-            path: match memchr::memchr(b'?', target) {
-                Some(end) => target[..end].as_bstr(),
-                None => target,
-            },
-            status: found.status.as_bstr(),
-            bytes: size(found.bytes)?,
+            path: path_of_target(target).as_bstr(),
+            status: if is_status(found.status) { found.status } else { ABSENT }.as_bstr(),
+            bytes: if is_no_answer(found.bytes) { 0 } else { size(found.bytes)? },
             referer: found.referer.as_bstr(),
             agent: found.agent.as_bstr(),
             columns: Columns::default(),
@@ -194,6 +191,20 @@ pub(super) fn clf_time(text: &[u8]) -> Option<Timestamp> {
 fn user<'a>(identd: &[u8], user: &'a [u8]) -> Option<&'a BStr> {
     let user = user.strip_suffix(b" ")?;
     (identd == ABSENT || !user.contains(&b' ')).then_some(user.as_bstr())
+}
+
+/// Returns true for a status of three digits, of which a server has sent one.
+pub(super) fn is_status(text: &[u8]) -> bool {
+    matches!(text, [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'])
+}
+
+/// Returns true for what servers write in place of a number if there was no answer: a `-`, noughts, or a negative
+/// number.
+pub(super) fn is_no_answer(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_negative = digits.len() < text.len();
+    (is_negative || !text.is_empty())
+        && digits.iter().all(|digit| *digit == b'0' || (is_negative && digit.is_ascii_digit()))
 }
 
 /// Returns the size of a response in the text, which is digits or a `-`.

@@ -16,6 +16,7 @@ use super::batch::Batch;
 use super::format::{Format, HeaderError};
 use super::input::Source;
 use super::presence::Absent;
+use super::presence::Had;
 use super::vet::Vetted;
 use super::{SHOWN_SKIPPED, Skipped};
 
@@ -38,6 +39,7 @@ pub struct Merged {
     first_skipped: Vec<Skipped>,
     failures: Vec<(String, io::Error)>,
     format: Format,
+    had: Had,
 }
 
 /// Successive lines of one log.
@@ -90,11 +92,12 @@ impl Merged {
         Merged::open_as(&Format::default(), sources, progress)
     }
 
-    /// Opens each log, and reads its first lines. `progress` counts the bytes that are read.
+    /// Opens each log, and reads its first lines. `progress` counts the bytes that are read. A log that cannot be
+    /// opened is one of the [failures](Merged::failures), and the others are read.
     ///
     /// # Errors
     ///
-    /// If a log cannot be opened, or nothing can be read of it: its name, and why.
+    /// If no log can be opened, or the header of one does not fit: its name, and why.
     pub fn open_as(
         format: &Format,
         sources: &[Source],
@@ -105,7 +108,13 @@ impl Merged {
             let name = source.to_string();
             let is_kept = place < MOST_KEPT_OPEN || !source.can_be_reopened();
             let counted = if is_kept { progress } else { &ProgressBar::hidden() };
-            let log = source.open(counted).map_err(|error| (name.clone(), error))?;
+            let log = match source.open(counted) {
+                Ok(log) => log,
+                Err(error) => {
+                    merged.failures.push((name, error));
+                    continue;
+                }
+            };
             let mut waiting = Waiting::new(name, place, log, format);
             if let Some(error) = waiting.take_header_error() {
                 return Err((waiting.name, error));
@@ -115,6 +124,11 @@ impl Merged {
             } else {
                 Waiting { log: Unread::Closed(source.clone(), progress.clone()), ..waiting }
             });
+        }
+        if merged.waiting.is_empty()
+            && let Some(failure) = merged.failures.pop()
+        {
+            return Err(failure);
         }
         merged.sort();
         Ok(merged)
@@ -198,6 +212,7 @@ impl Merged {
             };
             self.skipped += batch.skipped;
             self.outliers += batch.outliers;
+            self.had.extend(batch.had);
             for (number, why) in mem::take(&mut batch.first_skipped) {
                 if self.first_skipped.len() < SHOWN_SKIPPED {
                     self.first_skipped.push(Skipped { log: open.name.clone(), number, why });
@@ -206,6 +221,16 @@ impl Merged {
             self.failures.extend(error.map(|error| (open.name.clone(), error)));
             (open.batch, open.next) = (Arc::new(batch), 0);
         }
+    }
+
+    /// Returns the fields that lines had so far.
+    pub(crate) fn had(&self) -> Had {
+        self.had
+    }
+
+    /// Returns names of fields in the logs, those that were read first.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.format.names()
     }
 
     /// Returns the headers and columns of the format that no line had so far.

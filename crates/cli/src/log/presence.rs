@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use sluicegate_policy::Named;
+use sluicegate_policy::{KeyField, Named};
 
 use super::format::nearest;
-use super::line::shown;
+use super::line::{ABSENT, Line, shown};
 
 /// The most names of a log that are remembered, to find the one that was meant.
 const MOST_NAMES: usize = 500;
@@ -39,6 +39,106 @@ pub struct Absent {
     pub meant: Option<String>,
 }
 
+/// The fields of which some line has had a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Had(u8);
+
+/// The fields that lines are looked at for.
+const FIELDS: [KeyField; 7] = [
+    KeyField::Client,
+    KeyField::Path,
+    KeyField::Method,
+    KeyField::Status,
+    KeyField::User,
+    KeyField::Referer,
+    KeyField::Agent,
+];
+
+impl Had {
+    /// Adds the fields of a line.
+    #[inline]
+    pub(super) fn add(&mut self, line: &Line<'_>) {
+        if self.0 != (1 << FIELDS.len()) - 1 {
+            for (place, field) in FIELDS.into_iter().enumerate() {
+                let value: &[u8] = line.field(field);
+                self.0 |= u8::from(value != ABSENT && !value.is_empty()) << place;
+            }
+        }
+    }
+
+    /// Adds the fields that other lines had.
+    pub(crate) fn extend(&mut self, other: Had) {
+        self.0 |= other.0;
+    }
+
+    /// Returns true if some line had that field.
+    pub(crate) fn has(self, field: KeyField) -> bool {
+        let field = if field == KeyField::StatusClass { KeyField::Status } else { field };
+        let place = FIELDS.into_iter().position(|other| other == field);
+        place.is_none_or(|place| self.0 >> place & 1 == 1)
+    }
+}
+
+/// Returns those of a log's names that may be the name of a field, the likeliest first, at most five.
+pub(crate) fn likely_names(field: KeyField, names: &[String]) -> Vec<&str> {
+    // Parts of names, the likeliest first.
+    let parts: &[&str] = match field {
+        KeyField::Client => &[
+            "clientip",
+            "remoteip",
+            "clientaddr",
+            "remoteaddr",
+            "clienthost",
+            "client",
+            "remote",
+            "realip",
+            "forwardedfor",
+            "sourceip",
+            "srcip",
+            "peer",
+            "addr",
+            "ip",
+        ],
+        KeyField::Path => &["requesturi", "uri", "path", "url", "target", "request"],
+        KeyField::Method => &["requestmethod", "method", "verb"],
+        KeyField::Status | KeyField::StatusClass => {
+            &["statuscode", "status", "responsecode", "code"]
+        }
+        KeyField::User => &["username", "userid", "user"],
+        KeyField::Referer => &["refer"],
+        KeyField::Agent => &["useragent", "agent"],
+        KeyField::All => &[],
+    };
+    let rank = |name: &&String| {
+        let plain: String = name
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase();
+        let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default().to_ascii_lowercase();
+        parts
+            .iter()
+            .position(|part| if part.len() < 4 { last == *part } else { plain.contains(part) })
+    };
+    // A user agent is no user, and a server's address is no client's.
+    let others: &[&str] = match field {
+        KeyField::Client => &["server", "upstream", "user", "port", "local", "origin"],
+        KeyField::User => &["agent"],
+        _ => &[],
+    };
+    let is_other = |name: &&String| {
+        let name = name.to_ascii_lowercase();
+        others.iter().any(|other| name.contains(other))
+    };
+    let mut likely: Vec<(usize, &str)> = names
+        .iter()
+        .filter(|name| !is_other(name))
+        .filter_map(|name| Some((rank(&name)?, name.as_str())))
+        .collect();
+    likely.sort_by_key(|(rank, _)| *rank);
+    likely.into_iter().take(5).map(|(_, name)| name).collect()
+}
+
 impl Presence {
     /// Starts with nothing found.
     pub(super) fn new<'a>(wanted: impl Iterator<Item = (&'a Named, Vec<String>)>) -> Presence {
@@ -65,6 +165,12 @@ impl Presence {
                 known.insert(name.to_owned());
             }
         }
+    }
+
+    /// Returns the names that are remembered.
+    pub(super) fn names(&self) -> Vec<String> {
+        let known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().cloned().collect()
     }
 
     /// Returns what no line has had so far.

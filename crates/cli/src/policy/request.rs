@@ -20,6 +20,15 @@ pub struct Filter {
     is_open: bool,
 }
 
+/// The fields of lines that a policy asks for, beside headers and columns.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// The fields of its keys and filters, each once.
+    pub fields: Vec<KeyField>,
+    /// True if a cost depends on the size of responses.
+    pub bytes: bool,
+}
+
 /// The number of permits that a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost(pub sluicegate_policy::Cost);
@@ -100,7 +109,73 @@ impl Rule {
     }
 }
 
+impl Needs {
+    fn add(&mut self, field: KeyField) {
+        if field != KeyField::All && !self.fields.contains(&field) {
+            self.fields.push(field);
+        }
+    }
+
+    fn add_key(&mut self, part: &KeyPart) {
+        match part {
+            KeyPart::Field(field, _) => self.add(*field),
+            KeyPart::Client(_) => self.add(KeyField::Client),
+            KeyPart::Templates(..) | KeyPart::Segments(_) => self.add(KeyField::Path),
+            KeyPart::Named(..) => {}
+        }
+    }
+
+    fn add_filter(&mut self, filter: &Requests) {
+        for (field, is_asked) in [
+            (KeyField::Method, !filter.method.is_empty()),
+            (KeyField::Path, !filter.path.is_empty() || !filter.path_prefix.is_empty()),
+            (KeyField::Status, !filter.status.is_empty() || !filter.status_class.is_empty()),
+            (KeyField::Client, !filter.client.is_empty()),
+            (KeyField::Agent, !filter.agent_contains.texts().is_empty()),
+        ] {
+            if is_asked {
+                self.add(field);
+            }
+        }
+    }
+
+    /// Returns true if a status is asked for, or its class.
+    #[must_use]
+    pub fn status(&self) -> bool {
+        self.fields.iter().any(|field| matches!(field, KeyField::Status | KeyField::StatusClass))
+    }
+}
+
 impl Policy {
+    /// Returns the fields that its limiters and levels ask for.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for rule in &self.rules {
+            rule.key.iter().for_each(|part| needs.add_key(part));
+            needs.add_filter(&rule.filter.only);
+            rule.filter.except.iter().for_each(|filter| needs.add_filter(filter));
+            let penalty = rule.penalty.iter().flat_map(|own| &own.of_answers);
+            penalty.for_each(|filter| needs.add_filter(filter));
+            match &rule.cost.0 {
+                sluicegate_policy::Cost::Bytes => needs.bytes = true,
+                sluicegate_policy::Cost::Rules(rules) => {
+                    rules.iter().for_each(|rule| needs.add_filter(&rule.filter));
+                }
+                _ => {}
+            }
+        }
+        for level in &self.hierarchy {
+            needs.bytes |= level.counts.iter().any(|name| name == "bytes");
+            level
+                .key
+                .iter()
+                .filter_map(|name| KeyField::from_name(name))
+                .for_each(|field| needs.add(field));
+        }
+        needs
+    }
+
     /// Returns the headers and columns that its limiters need, each once.
     #[must_use]
     pub fn named(&self) -> Vec<sluicegate_policy::Named> {

@@ -3,19 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bstr::BString;
+use bstr::{BStr, BString};
+use hashbrown::HashMap;
 use sluicegate::{Clock, Denied, ManualClock, Occupancy};
 use sluicegate_policy::{Charge, KeyOutcome, Written};
 
-use super::keys::{Answer, Keys, keys};
+use super::keys::{Answer, Keys, is_of_store, keys};
 use super::lacking::Lacking;
 use super::offenders::{Offenders, PenaltyCounts};
 use super::shape::Shape;
 use super::stamped::Stamped;
 use super::tally::Tallies;
-use super::{Peaks, Tally, Timeline, Waits, memory};
+use super::{Peaks, Profile, Tally, Timeline, Waits, memory};
 use crate::log::Line;
 use crate::policy::{Rule, readable};
+
+/// The most keys of which it is kept what they were denied.
+const MOST_PROFILES: usize = 4_096;
+
+/// Bytes of a profile at most.
+const PROFILE_BYTES: u64 = 4 << 10;
 
 /// A rule, and the counts of its decisions so far.
 #[derive(Debug)]
@@ -30,6 +37,8 @@ pub struct Judge {
     /// The keys that have offended, if the policy has a penalty. Created at the first line too.
     offenders: Option<Offenders>,
     tallies: Tallies,
+    /// The requests that it denied to keys, to those that it denied first.
+    profiles: HashMap<BString, Profile>,
     /// The same limiter at the times of the log, if it counts in times as short as those of a log.
     stamped: Option<Stamped>,
     peaks: Option<Peaks>,
@@ -58,6 +67,7 @@ impl Judge {
             known: 0,
             offenders: None,
             tallies: Tallies::new(tally_keys),
+            profiles: HashMap::new(),
             stamped: None,
             peaks: None,
             timeline: Timeline::default(),
@@ -72,7 +82,7 @@ impl Judge {
     /// Lets lines wait instead of refusing them.
     pub(super) fn shaped(self, within: Option<Duration>) -> Judge {
         let key_bytes = memory::key_bytes(&self.rule, true);
-        Judge { shape: Some(Shape::new(within)), key_bytes, ..self }
+        Judge { shape: Some(Shape::new(within, is_of_store(&self.rule))), key_bytes, ..self }
     }
 
     /// Measures the peaks of at most `most` keys too.
@@ -124,6 +134,10 @@ impl Judge {
             Ok(_) => self.allowed += 1,
             Err(denied) => {
                 self.denied += 1;
+                let is_known = || self.profiles.contains_key(&self.key);
+                if self.profiles.len() < MOST_PROFILES || is_known() {
+                    self.profiles.entry_ref(BStr::new(&*self.key)).or_default().add(line);
+                }
                 // A denial by a penalty or for want of space comes from none of the parts.
                 if let (false, Some(by)) =
                     (is_full || is_penalized, self.denied_by.get_mut(denied.which()))
@@ -192,6 +206,16 @@ impl Judge {
         (decision.map(|_| 0), is_full)
     }
 
+    /// Returns the requests that it denied, by key, to the first few thousand keys.
+    pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
+        self.profiles.values()
+    }
+
+    /// Returns the requests that it denied to a key, by the key for people.
+    pub(crate) fn profiles_by_name(&self) -> HashMap<String, &Profile> {
+        self.profiles.iter().map(|(key, profile)| (readable(key), profile)).collect()
+    }
+
     /// Returns about the bytes that its keys take at present.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -203,6 +227,7 @@ impl Judge {
             .saturating_add(self.offenders.as_ref().map_or(0, Offenders::bytes))
             .saturating_mul(copies)
             .saturating_add(self.peaks.as_ref().map_or(0, Peaks::bytes))
+            .saturating_add(PROFILE_BYTES * self.profiles.len() as u64)
     }
 
     /// Returns about the bytes that each key takes.

@@ -47,7 +47,7 @@ pub(crate) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
         !kind.is_new_when_full() || rule.overrides.values().any(|kind| !kind.is_new_when_full());
     match kind {
         _ if are_kept => Box::new(Kept { limiters: HashMap::new(), make }),
-        Kind::TokenBucket { quota, .. } if rule.overrides.is_empty() => {
+        Kind::TokenBucket { quota, .. } if is_of_store(rule) => {
             let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
@@ -59,6 +59,14 @@ pub(crate) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
             Box::new(exact(each, max_keys, when_full).expect(CHECKED))
         }
     }
+}
+
+/// Returns true if keys earn tokens from the beginning of their store on, and not from their own: so they are
+/// rounded at the same times for all of them.
+pub(crate) fn is_of_store(rule: &Rule) -> bool {
+    matches!(rule.kind, Kind::TokenBucket { .. })
+        && rule.kind.is_new_when_full()
+        && rule.overrides.is_empty()
 }
 
 /// Returns a function that creates the limiter of a key.

@@ -1,9 +1,10 @@
 //! Lines that lack a value that a limiter asks for.
 
+use serde::Serialize;
 use sluicegate_policy::{KeyOutcome, Written};
 
 /// The lines of one limiter that lack a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lacking {
     /// Lines without a key that were denied, since the policy says so.
     pub denied: u64,
@@ -31,9 +32,9 @@ impl Lacking {
         }
     }
 
-    /// Returns true if no line lacked anything.
+    /// Returns the counts, if a line lacked anything.
     #[must_use]
-    pub fn is_none(&self) -> bool {
-        *self == Lacking::default()
+    pub fn if_any(self) -> Option<Lacking> {
+        (self != Lacking::default()).then_some(self)
     }
 }

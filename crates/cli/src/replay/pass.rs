@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use sluicegate_policy::KeyField;
 
 use super::spread::Spread;
 use super::{RESOLUTION, since};
-use crate::log::{Absent, Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
+use crate::log::{Absent, Had, Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
 
 /// A line that is late by more than this is *misplaced*: the log is not in order of time.
 const MISPLACED: SignedDuration = SignedDuration::from_mins(1);
@@ -39,6 +40,8 @@ pub struct Pass {
     pub(super) outliers: u64,
     pub(super) first_skipped: Vec<Skipped>,
     absent: Vec<Absent>,
+    had: Had,
+    names: Vec<String>,
 }
 
 impl Pass {
@@ -64,6 +67,8 @@ impl Pass {
         self.first_skipped.extend_from_slice(logs.first_skipped());
         self.first_skipped.truncate(SHOWN_SKIPPED);
         self.absent = logs.absent();
+        self.had.extend(logs.had());
+        self.names = logs.names();
         done
     }
 
@@ -168,6 +173,30 @@ impl Pass {
     #[must_use]
     pub fn absent(&self) -> &[Absent] {
         &self.absent
+    }
+
+    /// Returns true if some line had that field.
+    #[must_use]
+    pub fn has(&self, field: KeyField) -> bool {
+        self.had.has(field)
+    }
+
+    /// Returns names of fields in the logs, if their format has names.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns the number of lines that were late by more than a minute.
+    #[must_use]
+    pub fn misplaced(&self) -> u64 {
+        self.misplaced
+    }
+
+    /// Returns the number of skipped lines whose time is far ahead of their neighbours'.
+    #[must_use]
+    pub fn outliers(&self) -> u64 {
+        self.outliers
     }
 
     /// Returns the time of the first line and the newest time, if there was a line.

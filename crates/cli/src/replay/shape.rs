@@ -28,6 +28,10 @@ const MOST_WAITS: u32 = 1_000;
 pub(super) struct Shape {
     queues: HashMap<BString, Queue>,
     waits: Waits,
+    /// True if keys earn tokens from the first request of all keys on, and not from their own.
+    is_of_store: bool,
+    /// The time of the first request of all keys.
+    begin_nanos: Option<u64>,
 }
 
 /// The queue before the limiter of one key.
@@ -39,8 +43,8 @@ struct Queue {
 
 impl Shape {
     /// Returns the queues of no keys yet. Counts waits that are longer than `within`.
-    pub(super) fn new(within: Option<Duration>) -> Shape {
-        Shape { queues: HashMap::new(), waits: Waits::new(within) }
+    pub(super) fn new(within: Option<Duration>, is_of_store: bool) -> Shape {
+        Shape { queues: HashMap::new(), waits: Waits::new(within), is_of_store, begin_nanos: None }
     }
 
     /// Lets a request arrive at `now_nanos`, and returns how long it waits for its permits.
@@ -55,8 +59,10 @@ impl Shape {
         permits: u64,
         now_nanos: u64,
     ) -> Result<u64, Denied> {
+        let begin_nanos = *self.begin_nanos.get_or_insert(now_nanos);
+        let since_nanos = if self.is_of_store { begin_nanos } else { now_nanos };
         let queue =
-            self.queues.entry_ref(BStr::new(key)).or_insert_with(|| Queue::new(kind, now_nanos));
+            self.queues.entry_ref(BStr::new(key)).or_insert_with(|| Queue::new(kind, since_nanos));
         let wait_nanos = queue.wait_nanos(permits, now_nanos)?;
         self.waits.record(wait_nanos);
         Ok(wait_nanos)
@@ -73,8 +79,8 @@ impl Shape {
 }
 
 impl Queue {
-    fn new(kind: &Kind, now_nanos: u64) -> Queue {
-        let clock = Arc::new(ManualClock::at(now_nanos));
+    fn new(kind: &Kind, since_nanos: u64) -> Queue {
+        let clock = Arc::new(ManualClock::at(since_nanos));
         let limiter = kind.limiter(Arc::clone(&clock));
         Queue { limiter: limiter.expect("the policy built one with these numbers"), clock }
     }

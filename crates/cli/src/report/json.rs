@@ -7,12 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::lacking::LackingSummary;
 use super::levels::HierarchySummary;
 use super::penalty::PenaltySummary;
-use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Replay, Tally};
+use crate::replay::{Judge, Lacking, Profile, Replay, Tally};
+use crate::warnings;
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,6 +75,8 @@ pub struct LimiterSummary {
     pub name: String,
     /// Distinct keys that it saw.
     pub keys: usize,
+    /// Keys of which it refused a line; of those whose counts were kept, if not all were.
+    pub keys_hit: usize,
     /// Lines that it admitted.
     pub allowed: u64,
     /// Lines that it refused.
@@ -94,7 +95,7 @@ pub struct LimiterSummary {
     pub as_stamped: Option<StampedSummary>,
     /// The lines that lacked a value, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lacking: Option<LackingSummary>,
+    pub lacking: Option<Lacking>,
     /// The accuracy of the counts of keys, if they are not exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<TallySummary>,
@@ -176,6 +177,9 @@ pub struct KeySummary {
     /// Refusals that may be missing from the count.
     #[serde(skip_serializing_if = "is_zero")]
     pub denied_error: u64,
+    /// The user agents and paths of the requests that were denied.
+    #[serde(rename = "mostly", skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
 }
 
 /// The counts of one limiter's store.
@@ -232,7 +236,7 @@ impl Summary {
             incomplete: !errors.is_empty(),
             warnings: errors
                 .into_iter()
-                .chain(warnings(replay))
+                .chain(warnings::of_replay(replay))
                 .chain(hierarchy.iter().flat_map(HierarchySummary::warnings))
                 .collect(),
             hierarchy,
@@ -259,6 +263,11 @@ impl LimiterSummary {
     fn of_judge(judge: &Judge, top: usize, max_keys: usize) -> LimiterSummary {
         let keys = judge.tallies().map(|(key, tally)| KeySummary::of_tally(key, tally));
         let (is_exact, denied_error) = (judge.is_exact(), judge.missed());
+        let mut summary = LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top);
+        let profiles = judge.profiles_by_name();
+        for key in &mut summary.top_denied {
+            key.profile = profiles.get(&key.key).map(|own| (*own).clone());
+        }
         LimiterSummary {
             keys: judge.keys(),
             allowed: judge.allowed(),
@@ -267,11 +276,11 @@ impl LimiterSummary {
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
             penalty: judge.penalty().map(PenaltySummary::from),
-            lacking: LackingSummary::new(judge.lacking()),
+            lacking: judge.lacking().if_any(),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
             waits: WaitsSummary::of_judge(judge, top),
-            ..LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
+            ..summary
         }
     }
 
@@ -289,6 +298,7 @@ impl LimiterSummary {
         let mut summary = LimiterSummary {
             name: rule.name.clone(),
             keys: keys.len(),
+            keys_hit: keys.iter().filter(|key| key.denied > 0).count(),
             allowed: keys.iter().map(|key| key.allowed).sum(),
             denied: keys.iter().map(|key| key.denied).sum(),
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
@@ -319,6 +329,7 @@ impl KeySummary {
             first_seen: stamp(tally.first_nanos),
             last_seen: stamp(tally.last_nanos),
             denied_error: tally.missed,
+            profile: None,
         }
     }
 }

@@ -5,25 +5,34 @@ use std::io::{self, Write};
 use comfy_table::{Attribute, Cell, Color, Table};
 use indicatif::HumanCount;
 
+use super::profile::in_short;
 use super::text::{BOLD, DENIED, DIM, align_right, header, percent, section, width, write_table};
 use crate::log::printable;
-use crate::suggest::{Findings, Share, Suggestion, WHOLE};
+use crate::suggest::{Findings, Point, Share, Suggestion, in_percent};
 
-/// Columns of the longest bar.
+/// Columns of the longest bar, and the width of a report in which it has space for them.
 const BAR: u64 = 24;
+const BAR_WIDTH: u16 = 100;
 
 /// The parts of a column, from an eighth to the whole of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 impl Findings {
-    /// Writes the report, in colours.
+    /// Writes the report, in colours. `logs` are the logs that were searched, as a shell takes them, or nothing
+    /// if it is not told what to do next.
     ///
     /// # Errors
     ///
     /// If `out` cannot be written to.
-    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn write_text(&self, logs: Option<&str>, out: &mut impl Write) -> io::Result<()> {
         let width = width();
-        let goal = format!("{} % of the {}", share(self.untouched_percent), word(self.of));
+        let goal = format!("{} % of the {}", in_percent(self.untouched_percent), word(self.of));
+        let [lines, skipped] = [self.lines, self.skipped].map(HumanCount);
+        let number = if self.vary.is_limit() { "limit" } else { "rate" };
+        writeln!(
+            out,
+            "{DIM}asked{DIM:#}  the least {number} that leaves {goal} untouched, by {lines} lines ({skipped} skipped)"
+        )?;
         for limiter in &self.limiters {
             limiter.write(out, &goal, self.of, width)?;
         }
@@ -31,12 +40,24 @@ impl Findings {
             section(out, &without.name, "")?;
             writeln!(out, "  no suggestion: {}", without.why)?;
         }
-        let [lines, skipped] = [self.lines, self.skipped].map(HumanCount);
-        writeln!(out, "\n{DIM}{lines} lines, {skipped} skipped{DIM:#}")?;
+        if !self.policy.is_empty() {
+            section(out, "policy to paste", "")?;
+            writeln!(out, "{}", self.policy.trim_end())?;
+        }
+        if !self.warnings.is_empty() {
+            writeln!(out)?;
+        }
         for warning in &self.warnings {
             writeln!(out, "{DENIED}warning{DENIED:#}: {warning}")?;
         }
-        Ok(())
+        match logs {
+            Some(logs) if !self.policy.is_empty() => writeln!(
+                out,
+                "\n{DIM}next{DIM:#}   save the policy as limits.toml, and see whom it would have refused, and when:\n       \
+                 sluicegate replay --policy limits.toml --html report.html {logs}"
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -51,36 +72,7 @@ impl Suggestion {
                 _ => writeln!(out, "  no request in the logs has a key"),
             };
         }
-        let number = if self.interval.is_some() { "rate" } else { "limit" };
-        let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
-        match self.suggested {
-            Some(limit) => writeln!(
-                out,
-                "  {BOLD}{}{per}{BOLD:#} is the least {number} that leaves at least {goal} untouched: it may hit \
-                 {} of {}",
-                HumanCount(limit),
-                HumanCount(self.may_hit),
-                HumanCount(match of {
-                    Share::Keys => self.keys,
-                    Share::Requests => self.requests,
-                }),
-            )?,
-            None if self.is_least => {
-                writeln!(out, "  no {number} that it can have leaves {goal} untouched")?;
-            }
-            None => writeln!(out, "  no {number} was found that leaves {goal} untouched")?,
-        }
-        if !self.is_least && self.suggested.is_some() {
-            let what = match of {
-                Share::Keys => "hit more keys",
-                Share::Requests => "deny more requests",
-            };
-            writeln!(
-                out,
-                "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can \
-                 {what}, so a lower one might do too){DIM:#}"
-            )?;
-        }
+        self.write_verdict(out, goal, of)?;
         if let Some(gap) = self.gap {
             let [from, to, keys] = [gap.from, gap.to, gap.keys_hit].map(HumanCount);
             writeln!(out, "  limits from {from} to {to} all hit the same {keys} keys")?;
@@ -97,46 +89,93 @@ impl Suggestion {
             }
         }
         self.write_curve(out, width)?;
-        self.write_hit(out, width)
+        self.write_hit(out, width)?;
+        self.write_caution(out)
+    }
+
+    /// Writes the number that was found, and what it would have done.
+    fn write_verdict(&self, out: &mut impl Write, goal: &str, of: Share) -> io::Result<()> {
+        let number = if self.interval.is_some() { "rate" } else { "limit" };
+        let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
+        match self.suggested {
+            Some(limit) => {
+                writeln!(
+                    out,
+                    "  {BOLD}{}{per}{BOLD:#} is the least {number} that leaves at least {goal} untouched",
+                    HumanCount(limit),
+                )?;
+                if let Some(policy) = &self.suggested_policy {
+                    writeln!(out, "  {DIM}{policy}{DIM:#}")?;
+                }
+                if let Some(point) = self.curve.iter().find(|point| point.limit == limit) {
+                    self.write_point(out, point)?;
+                }
+            }
+            None if self.is_least => {
+                writeln!(out, "  no {number} that it can have leaves {goal} untouched")?;
+            }
+            None => writeln!(out, "  no {number} was found that leaves {goal} untouched")?,
+        }
+        if self.is_least || self.suggested.is_none() {
+            return Ok(());
+        }
+        let what = match of {
+            Share::Keys => "hit more keys",
+            Share::Requests => "deny more requests",
+        };
+        writeln!(
+            out,
+            "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can\n  \
+             {what}, so a lower one might do too){DIM:#}"
+        )
+    }
+
+    fn write_point(&self, out: &mut impl Write, point: &Point) -> io::Result<()> {
+        if point.keys_hit == 0 {
+            return writeln!(out, "  it would have denied nothing");
+        }
+        writeln!(
+            out,
+            "  it would have hit {} of {} keys, and denied {} of {} requests ({} %)",
+            HumanCount(point.keys_hit),
+            HumanCount(self.keys),
+            HumanCount(point.denied),
+            HumanCount(self.requests),
+            percent(point.denied, self.requests),
+        )
     }
 
     fn write_curve(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let mut table = Table::new();
         let number =
             self.interval.as_ref().map_or("limit".to_owned(), |time| format!("per {time}"));
-        table.set_header(
-            [
-                number.as_str(),
-                "",
-                "keys hit",
-                "%",
-                "denied",
-                "%",
-                "their traffic %",
-                "denied, to scale",
-            ]
-            .map(header),
-        );
+        let has_bars = width >= BAR_WIDTH;
+        let mut names =
+            vec![number.as_str(), "", "keys hit", "%", "denied", "%", "their traffic %"];
+        names.extend(has_bars.then_some("denied, to scale"));
+        table.set_header(names.into_iter().map(header));
         let most = self.curve.iter().map(|point| point.denied).max().unwrap_or(0);
         for point in &self.curve {
             let is_suggested = self.suggested == Some(point.limit);
-            let mark = match (is_suggested, self.present == Some(point.limit)) {
-                (true, true) => "suggested, now",
-                (true, false) => "suggested",
-                (false, true) => "now",
-                (false, false) => "",
-            };
+            let marks = [
+                (is_suggested, "suggested"),
+                (self.present == Some(point.limit), "now"),
+                (self.knee == Some(point.limit), "knee"),
+            ];
+            let marks: Vec<&str> =
+                marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
             let weight = if is_suggested { Attribute::Bold } else { Attribute::Reset };
-            table.add_row([
+            let mut cells = vec![
                 Cell::new(HumanCount(point.limit)).add_attribute(weight),
-                Cell::new(mark).add_attribute(weight),
+                Cell::new(marks.join(", ")).add_attribute(weight),
                 Cell::new(HumanCount(point.keys_hit)),
                 Cell::new(percent(point.keys_hit, self.keys)),
                 Cell::new(HumanCount(point.denied)).fg(Color::Red),
                 Cell::new(percent(point.denied, self.requests)),
                 Cell::new(percent(point.requests_of_hit, self.requests)),
-                Cell::new(bar(point.denied, most)).fg(Color::Red),
-            ]);
+            ];
+            cells.extend(has_bars.then(|| Cell::new(bar(point.denied, most)).fg(Color::Red)));
+            table.add_row(cells);
         }
         align_right(&mut table, 0..1);
         align_right(&mut table, 2..7);
@@ -147,23 +186,42 @@ impl Suggestion {
         if self.hit.is_empty() {
             return Ok(());
         }
+        let has_both = width >= BAR_WIDTH;
         let mut table = Table::new();
-        table.set_header(["hit", "denied", "of", "needs", "first seen", "last seen"].map(header));
+        let mut names = vec!["hit", "denied", "of", "needs", "first seen"];
+        names.extend(has_both.then_some("last seen"));
+        names.push("mostly");
+        table.set_header(names.into_iter().map(header));
         for key in &self.hit {
             let time = |time: jiff::Timestamp| time.strftime("%F %T").to_string();
-            let mut row = comfy_table::Row::from([
+            let mut cells = vec![
                 Cell::new(printable(&key.key)),
                 Cell::new(HumanCount(key.denied)).fg(Color::Red),
                 Cell::new(HumanCount(key.requests)),
                 Cell::new(key.least_limit.map_or_else(String::new, |n| HumanCount(n).to_string())),
                 Cell::new(time(key.first)),
-                Cell::new(time(key.last)),
-            ]);
+            ];
+            cells.extend(has_both.then(|| Cell::new(time(key.last))));
+            cells.push(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
+            let mut row = comfy_table::Row::from(cells);
             row.max_height(1);
             table.add_row(row);
         }
         align_right(&mut table, 1..4);
         write_table(out, table, width)
+    }
+
+    /// Writes that an address may be many people.
+    fn write_caution(&self, out: &mut impl Write) -> io::Result<()> {
+        if !self.is_by_client || self.hit.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "  {DIM}An address is not a person: an office of 200 behind one address, each with 10 requests a\n  \
+             minute, is one key with 2,000, and a bot may be one with 3,000. Many user agents speak for an\n  \
+             office, one for a program. Give addresses that you know an override, or limit by user.{DIM:#}"
+        )
     }
 }
 
@@ -180,11 +238,4 @@ fn word(of: Share) -> &'static str {
         Share::Keys => "keys",
         Share::Requests => "requests",
     }
-}
-
-/// Returns millionths as a number of percent.
-fn share(parts: u64) -> String {
-    let (whole, decimals) = (parts * 100 / WHOLE, parts * 100 % WHOLE);
-    let text = format!("{whole}.{:04}", decimals / 100);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

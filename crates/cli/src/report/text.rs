@@ -19,6 +19,7 @@ use jiff::tz::TimeZone;
 
 pub(super) use self::waits::shown;
 use super::json::{KeySummary, LimiterSummary, Summary};
+use super::profile::in_short;
 use super::seen::Stamps;
 use crate::log::printable;
 use crate::replay::{self, Bin, Judge, Replay};
@@ -34,6 +35,9 @@ const SEEN_WIDTH: u16 = 90;
 
 /// The note on those times.
 pub(super) const SEEN: &str = ", seen in UTC";
+
+/// The most limiters of which a report has a sentence.
+const MOST_VERDICTS: usize = 6;
 
 /// Columns of a timeline that are taken by its name and its peak.
 const AROUND_TIMELINE: u16 = 40;
@@ -57,6 +61,20 @@ pub struct Heading {
     pub took: Duration,
     /// True if only the limiters and the warnings are wanted.
     pub brief: bool,
+    /// The command that comes next, if one does.
+    pub next: Option<String>,
+}
+
+impl Heading {
+    /// Returns the names of the logs, or that of the first and the number of others.
+    fn logs_in_short(&self) -> String {
+        match self.logs.as_slice() {
+            [first, _, rest @ ..] if !rest.is_empty() => {
+                format!("{first} and {} more", rest.len() + 1)
+            }
+            few => few.join(", "),
+        }
+    }
 }
 
 impl Summary {
@@ -72,6 +90,7 @@ impl Summary {
         out: &mut impl Write,
     ) -> io::Result<()> {
         let width = width();
+        self.write_answer(heading, replay, out, width)?;
         self.write_heading(heading, replay, out)?;
         if !heading.brief {
             self.write_parts(out, width)?;
@@ -95,7 +114,38 @@ impl Summary {
         }
         self.write_stamped(out, width)?;
         self.write_steady(replay, out, width)?;
-        self.write_warnings(out, width)
+        self.write_warnings(out, width)?;
+        match &heading.next {
+            Some(next) => writeln!(out, "\n{DIM}next{DIM:#}     {next}"),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what was asked, and the answer in a sentence for each limiter.
+    fn write_answer(
+        &self,
+        heading: &Heading,
+        replay: &Replay,
+        out: &mut impl Write,
+        width: u16,
+    ) -> io::Result<()> {
+        let [logs, policy] =
+            [heading.logs_in_short(), heading.policy.clone()].map(|name| printable(&name));
+        writeln!(out, "{DIM}asked{DIM:#}    which requests of {logs} would {policy} have denied?")?;
+        let verdicts = self.verdicts(replay);
+        let more = verdicts.len().saturating_sub(MOST_VERDICTS);
+        let mut table = Table::new();
+        for (name, verdict) in verdicts.into_iter().take(MOST_VERDICTS) {
+            table.add_row([Cell::new(name).add_attribute(Attribute::Bold), Cell::new(verdict)]);
+        }
+        if !table.is_empty() {
+            writeln!(out, "{DIM}verdict{DIM:#}")?;
+            write_table(out, table, width)?;
+        }
+        if more > 0 {
+            writeln!(out, "  and {more} limiters more, in the table below")?;
+        }
+        writeln!(out)
     }
 
     fn write_heading(
@@ -106,12 +156,7 @@ impl Summary {
     ) -> io::Result<()> {
         let mut line =
             |name: &str, text: &dyn Display| writeln!(out, "  {DIM}{name:<7}{DIM:#} {text}");
-        match heading.logs.as_slice() {
-            [first, _, rest @ ..] if !rest.is_empty() => {
-                line("logs", &format!("{first} and {} more", rest.len() + 1))?;
-            }
-            few => line("log", &few.join(", "))?,
-        }
+        line(if heading.logs.len() > 2 { "logs" } else { "log" }, &heading.logs_in_short())?;
         line("policy", &heading.policy)?;
         if let Some((first, last)) = replay.span() {
             let [from, to] = [first, last]
@@ -138,19 +183,21 @@ impl Summary {
     }
 
     fn fill_limiters(&self, table: &mut Table, replay: &Replay) {
-        table
-            .set_header(["limiter", "policy", "keys", "allowed", "denied", "denied %"].map(header));
+        table.set_header(
+            ["limiter", "policy", "keys", "hit", "allowed", "denied", "denied %"].map(header),
+        );
         for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
             table.add_row([
                 Cell::new(&limiter.name).add_attribute(Attribute::Bold),
                 Cell::new(&judge.rule().kind),
                 Cell::new(HumanCount(limiter.keys as u64)),
+                Cell::new(HumanCount(limiter.keys_hit as u64)).fg(Color::Red),
                 Cell::new(HumanCount(limiter.allowed)).fg(Color::Green),
                 Cell::new(HumanCount(limiter.denied)).fg(Color::Red),
                 Cell::new(percent(limiter.denied, limiter.allowed + limiter.denied)),
             ]);
         }
-        align_right(table, 2..6);
+        align_right(table, 2..7);
     }
 
     /// Writes what limiters of a short time would have done at the stamps themselves.
@@ -220,6 +267,7 @@ impl Summary {
         let mut table = Table::new();
         let mut names = vec!["limiter", "key", "denied", "of", "denied %"];
         names.extend(stamps.iter().flat_map(|_| ["first seen", "last seen"]));
+        names.push("mostly");
         table.set_header(names.into_iter().map(header));
         for limiter in &self.limiters {
             for (place, key) in limiter.top_denied.iter().enumerate() {
@@ -284,6 +332,7 @@ fn top_row(name: &str, key: &KeySummary, stamps: Option<Stamps>) -> Row {
         Cell::new(percent(key.denied, all)),
     ]);
     add_seen(&mut row, stamps, [key.first_seen, key.last_seen]);
+    row.add_cell(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
     row.max_height(1);
     row
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{ManualClock, Quota, Rate, Refill};
+use sluicegate_policy::NewValue;
 
 use super::{Share, Vary};
 use crate::policy::{Cost, Kind, Rule};
@@ -29,28 +30,67 @@ pub(super) enum Method {
 /// The highest limit of a log that is tried, whose memory grows with it.
 const MAX_LOG_LIMIT: u64 = 1 << 24;
 
-/// Returns the parts of a limiter that have one limit each, with their descriptions if there are
-/// several.
-pub(super) fn parts(kind: &Kind) -> Vec<(Option<String>, Kind)> {
+/// A part of a limiter that has one limit.
+pub(super) struct Part {
+    /// Its description, if there are several.
+    pub(super) name: Option<String>,
+    /// The way to its fields among those of the limiter, with a point at its end; empty for the limiter itself.
+    pub(super) place: String,
+    pub(super) kind: Kind,
+}
+
+/// Returns the parts of a limiter that have one limit each.
+pub(super) fn parts(kind: &Kind) -> Vec<Part> {
     match kind {
-        Kind::MultiWindow { limits, slots } if limits.len() > 1 => kind
-            .parts()
-            .into_iter()
-            .zip(limits)
-            .map(|(name, limit)| {
-                (Some(name), Kind::MultiWindow { limits: vec![*limit], slots: *slots })
-            })
-            .collect(),
-        Kind::All(of) => of
-            .iter()
-            .flat_map(|part| {
-                let name = part.to_string();
-                parts(part)
-                    .into_iter()
-                    .map(move |(inner, kind)| (Some(inner.unwrap_or_else(|| name.clone())), kind))
-            })
-            .collect(),
-        _ => vec![(None, kind.clone())],
+        Kind::MultiWindow { limits, slots } => {
+            let names = kind.parts().into_iter().map(|name| (limits.len() > 1).then_some(name));
+            let part = |(place, (name, limit)): (usize, (_, &Rate))| Part {
+                name,
+                place: format!("limits.{place}."),
+                kind: Kind::MultiWindow { limits: vec![*limit], slots: *slots },
+            };
+            names.zip(limits).enumerate().map(part).collect()
+        }
+        Kind::All(of) => {
+            let inner = |(place, part): (usize, &Kind)| {
+                let of_part = move |inner: Part| Part {
+                    name: inner.name.or_else(|| Some(part.to_string())),
+                    place: format!("of.{place}.{}", inner.place),
+                    kind: inner.kind,
+                };
+                parts(part).into_iter().map(of_part).collect::<Vec<_>>()
+            };
+            of.iter().enumerate().flat_map(inner).collect()
+        }
+        _ => vec![Part { name: None, place: String::new(), kind: kind.clone() }],
+    }
+}
+
+/// Returns the fields of a limiter whose number was chosen, with their values. True stands beside those that
+/// are written even if a policy leaves them out.
+pub(super) fn fields(kind: &Kind, vary: Vary) -> Vec<(&'static str, NewValue, bool)> {
+    let whole = |field, number| (field, NewValue::Whole(number), true);
+    match (vary, kind) {
+        (Vary::Rate, Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota)) => {
+            vec![whole("rate.amount", quota.rate().permits())]
+        }
+        (Vary::Limit, Kind::TokenBucket { quota, initial }) => {
+            let is_told = *initial != quota.burst();
+            vec![whole("limit", quota.burst()), ("initial", NewValue::Whole(*initial), is_told)]
+        }
+        (_, Kind::Gcra { tolerance, .. }) => {
+            let tolerance = humantime::format_duration(*tolerance).to_string();
+            vec![("tolerance", NewValue::Text(tolerance), true)]
+        }
+        (_, Kind::FixedWindow(limit) | Kind::WindowFromFirst(limit)) => {
+            let start = if matches!(kind, Kind::FixedWindow(_)) { "epoch" } else { "first" };
+            vec![whole("limit", limit.permits()), ("start", NewValue::Text(start.to_owned()), true)]
+        }
+        (_, Kind::WeightedLog { limit, capacity }) => {
+            let is_told = *capacity != limit.permits();
+            vec![whole("limit", limit.permits()), ("capacity", NewValue::Whole(*capacity), is_told)]
+        }
+        _ => limit(kind).map(|limit| whole("limit", limit)).into_iter().collect(),
     }
 }
 
@@ -80,7 +120,7 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
 /// Returns the same limiter with another limit. `None` if it has none, or cannot have this one.
 ///
 /// Rates and intervals stay: the limit of a bucket is its burst, and that of a GCRA the number of
-/// requests at once. A bucket that starts full still does.
+/// requests at once. A bucket that starts full still does, and a log that remembers as many lines as its limit.
 pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
     let rate = |of: &Rate| Rate::new(limit, of.period()).ok();
     let burst = |of: &Quota| of.with_burst(limit).ok();
@@ -102,9 +142,11 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
         }
         Kind::SlidingCounter(of) => Kind::SlidingCounter(rate(of)?),
         Kind::SlidingLog(of) => Kind::SlidingLog(rate(of)?),
-        Kind::WeightedLog { limit: of, capacity } => {
-            Kind::WeightedLog { limit: rate(of)?, capacity: *capacity }
-        }
+        // A capacity that is left out is the limit.
+        Kind::WeightedLog { limit: of, capacity } => Kind::WeightedLog {
+            limit: rate(of)?,
+            capacity: if *capacity == of.permits() { limit } else { *capacity },
+        },
         Kind::MultiWindow { limits, slots } => {
             Kind::MultiWindow { limits: vec![rate(limits.first()?)?], slots: *slots }
         }
@@ -117,8 +159,12 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
 
 /// Returns the highest number that a limiter of this kind can have.
 pub(super) fn highest(kind: &Kind, vary: Vary) -> u64 {
-    if matches!(kind, Kind::SlidingLog(_)) {
-        return MAX_LOG_LIMIT;
+    match kind {
+        Kind::SlidingLog(_) => return MAX_LOG_LIMIT,
+        Kind::WeightedLog { limit, capacity } if *capacity == limit.permits() => {
+            return MAX_LOG_LIMIT - 2;
+        }
+        _ => {}
     }
     let can_be = |limit| {
         vary.with(kind, limit)

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use super::{Point, Share, Vary, WHOLE};
-use crate::report::LackingSummary;
+use crate::replay::{Lacking, Profile};
 
 /// Everything that was found out.
 #[derive(Debug, Serialize)]
@@ -23,6 +23,8 @@ pub struct Findings {
     pub untouched_percent: u64,
     /// The limiters with one limit, in the order of the policy.
     pub limiters: Vec<Suggestion>,
+    /// The limiters with the numbers that were found, as a policy to paste.
+    pub policy: String,
     /// Limiters that have no limit which could be searched for.
     pub without: Vec<Without>,
     /// Reasons for which the counts may mislead.
@@ -58,7 +60,9 @@ pub struct Suggestion {
     pub present: Option<u64>,
     /// The least limit that leaves the share untouched; `None` if none was found.
     pub suggested: Option<u64>,
-    /// The most keys, or requests, that it may hit.
+    /// The limiter in words, with the suggested limit.
+    pub suggested_policy: Option<String>,
+    /// The most keys, or requests, that it was allowed to hit; the curve has the number that it hits.
     pub may_hit: u64,
     /// True if a higher limit never denies more, so that no lower limit would do.
     pub is_least: bool,
@@ -70,7 +74,12 @@ pub struct Suggestion {
     /// The lines that lacked a value, if there were any. Those without a key that are denied or admitted
     /// whatever the limit is are not among the requests.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lacking: Option<LackingSummary>,
+    pub lacking: Option<Lacking>,
+    /// The limit of the curve above which a higher one spares few more keys: the least limit of the gap, if
+    /// there is one.
+    pub knee: Option<u64>,
+    /// True if the key is the client, or the client's network, alone or beside others.
+    pub is_by_client: bool,
     /// Limits and what they would have done, in rising order.
     pub curve: Vec<Point>,
     /// The keys that the suggested limit would have hit, the most denied first.
@@ -100,6 +109,9 @@ pub struct HitKey {
     /// The least limit that leaves it untouched, if that was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_limit: Option<u64>,
+    /// The user agents and paths of the requests that would have been denied.
+    #[serde(rename = "mostly", skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// The time of its first request.
     #[serde(serialize_with = "as_text")]
     pub first: Timestamp,

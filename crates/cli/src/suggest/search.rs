@@ -105,6 +105,7 @@ impl Search {
             limits.extend(QUANTILES.iter().filter_map(at));
         }
         limits.push(subject.present);
+        limits.extend(gap(subject).map(|gap| gap.from));
         limits.extend(self.high);
         limits.extend(self.high.map(|high| high - 1));
         limits.retain(|limit| (1..=subject.highest).contains(limit));
@@ -143,11 +144,30 @@ pub(super) fn gap(subject: &Subject) -> Option<Gap> {
     let ratio = |gap: &Gap| (gap.to + 1) as f64 / gap.from as f64;
     let pairs = needs.windows(2).enumerate().skip(needs.len() / 2);
     pairs
-        .filter(|(_, pair)| pair[0] > 0 && pair[1] / 2 >= pair[0])
+        .filter(|(_, pair)| pair[0] > 0 && pair[1] / 2 >= pair[0] && pair[1] > pair[0] + 1)
         .map(|(place, pair)| Gap {
             from: pair[0],
             to: (pair[1] - 1).min(subject.highest),
             keys_hit: (needs.len() - place - 1) as u64,
         })
         .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+}
+
+/// Returns the limit above which a higher one spares few more keys: where a gap begins, or else where the curve of
+/// keys hit is furthest below the straight line between its ends, with limits in equal ratios.
+pub(super) fn knee(subject: &Subject, curve: &[Point]) -> Option<u64> {
+    if let Some(gap) = gap(subject) {
+        return Some(gap.from);
+    }
+    let (first, last) = (curve.first()?, curve.last()?);
+    let fall = first.keys_hit.checked_sub(last.keys_hit).filter(|fall| *fall > 1)?;
+    #[expect(clippy::cast_precision_loss, reason = "of points about as far below, any will do")]
+    let below = |point: &Point| {
+        let along = (point.limit as f64 / first.limit as f64).ln()
+            / (last.limit as f64 / first.limit as f64).ln();
+        let fallen = first.keys_hit.saturating_sub(point.keys_hit) as f64 / fall as f64;
+        fallen - along
+    };
+    let knee = curve.iter().max_by(|a, b| below(a).total_cmp(&below(b)))?;
+    (below(knee) > 0.0).then_some(knee.limit)
 }

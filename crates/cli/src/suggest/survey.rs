@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
-use sluicegate::ManualClock;
+use sluicegate::{Clock, ManualClock};
 use sluicegate_policy::KeyOutcome;
 
 use super::Vary;
-use super::dial::{self, Method};
+use super::dial::{self, Method, Part};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind, Rule};
+use crate::replay::keys::is_of_store;
 use crate::replay::{Lacking, Moment, memory};
 
 /// Bytes of a key and its facts, in a table that may be half empty.
@@ -20,6 +21,8 @@ const FACTS_BYTES: u64 = 256;
 /// A limiter with one limit, and the keys that it saw.
 pub(super) struct Subject {
     pub(super) name: String,
+    /// The way to its fields among those of the limiter in the policy.
+    pub(super) place: String,
     pub(super) rule: Rule,
     pub(super) vary: Vary,
     pub(super) present: u64,
@@ -38,6 +41,8 @@ pub(super) struct Subject {
     key_bytes: u64,
     log_entries: u64,
     key: BString,
+    /// The time of its first line, at which a replay makes its store, if keys earn tokens from then on.
+    pub(super) begin_nanos: Option<u64>,
 }
 
 /// A key's requests.
@@ -63,19 +68,21 @@ impl Subject {
     /// Starts with no key. `is_searched` is to search even where the limit can be computed.
     pub(super) fn new(
         rule: &Rule,
-        part: Option<&str>,
-        kind: &Kind,
+        part: &Part,
         vary: Vary,
         is_searched: bool,
     ) -> Result<Subject, &'static str> {
+        let kind = &part.kind;
         let present = vary.of(kind)?;
         let method = if is_searched { Method::Search } else { vary.method(kind) };
         let highest = dial::highest(kind, vary);
         let measure = (method == Method::Level).then(|| vary.with(kind, highest)).flatten();
+        let name = super::full_name(rule, part);
         let rule = Rule { kind: kind.clone(), ..rule.clone() };
         let limiter_bytes = measure.as_ref().map_or(0, |kind| bytes(&rule, kind));
         Ok(Subject {
-            name: part.map_or_else(|| rule.name.clone(), |part| format!("{}: {part}", rule.name)),
+            name,
+            place: part.place.clone(),
             rule,
             vary,
             present,
@@ -89,6 +96,7 @@ impl Subject {
             key_bytes: FACTS_BYTES + limiter_bytes,
             log_entries: 0,
             key: BString::default(),
+            begin_nanos: None,
         })
     }
 
@@ -125,8 +133,12 @@ impl Subject {
         }
         self.requests += 1;
         let (method, measure) = (self.method, &self.measure);
+        if self.begin_nanos.is_none() && is_of_store(&self.rule) {
+            self.begin_nanos = Some(moment.nanos);
+        }
+        let begin_nanos = self.begin_nanos;
         let facts = self.keys.entry_ref(key).or_insert_with(|| {
-            let limiter = || measure.as_ref()?.limiter(Arc::clone(clock)).ok();
+            let limiter = || new_limiter(measure.as_ref()?, clock, begin_nanos);
             Facts {
                 requests: 0,
                 permits: 0,
@@ -210,6 +222,22 @@ impl Subject {
             _ => facts.need > limit,
         }
     }
+}
+
+/// Creates a limiter as the store of a replay has it: one that earns tokens from `begin_nanos` on, or else from now.
+/// The clock shows the present time.
+pub(super) fn new_limiter(
+    kind: &Kind,
+    clock: &Arc<ManualClock>,
+    begin_nanos: Option<u64>,
+) -> Option<BoxedLimiter> {
+    let now_nanos = clock.now_nanos();
+    if let Some(begin_nanos) = begin_nanos {
+        clock.set_nanos(begin_nanos);
+    }
+    let limiter = kind.limiter(Arc::clone(clock)).ok();
+    clock.set_nanos(now_nanos);
+    limiter
 }
 
 /// Returns about the bytes of a key of the rule, with other numbers.

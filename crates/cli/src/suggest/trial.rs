@@ -14,7 +14,11 @@ use super::Vary;
 use super::survey::{self, Subject};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind, Rule, Store};
+use crate::replay::Profile;
 use crate::replay::keys::{Keys, keys};
+
+/// The most keys of which it is kept what they were denied.
+const MOST_PROFILES: usize = 10_000;
 
 /// The effect that a limit would have had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -35,6 +39,9 @@ pub(super) struct Trial {
     keys: HashMap<BString, Box<[Lane]>>,
     /// Limiters so far, of each limit.
     limiters: Vec<u64>,
+    /// The limit whose denials are looked at, and the requests that it denied each key.
+    profiled: Option<u64>,
+    profiles: HashMap<BString, Profile>,
     /// The stores of rates, made at the first line as those of a replay are: where requests come in
     /// just the time that a permit takes, a store that begins at another time may round to the other side.
     stores: Vec<Box<dyn Keys>>,
@@ -48,13 +55,16 @@ struct Lane {
 }
 
 impl Trial {
-    /// Starts with limits in rising order. Limits that the kind cannot have are left out.
-    pub(super) fn new(subject: &Subject, limits: &[u64]) -> Trial {
+    /// Starts with limits in rising order. Limits that the kind cannot have are left out. Of the requests that
+    /// the limit `profiled` denies, user agents and paths are kept.
+    pub(super) fn new(subject: &Subject, limits: &[u64], profiled: Option<u64>) -> Trial {
         let kind = |limit: &u64| Some((*limit, subject.vary.with(&subject.rule.kind, *limit)?));
         let limits: Vec<_> = limits.iter().filter_map(kind).collect();
         Trial {
             limiters: vec![0; limits.len()],
             limits,
+            profiled,
+            profiles: HashMap::new(),
             stores: Vec::new(),
             keys: HashMap::new(),
             key: BString::default(),
@@ -90,19 +100,30 @@ impl Trial {
             let new = |(place, (limit, kind)): (usize, &(u64, Kind))| {
                 let is_judged = subject.may_hit(facts, *limit);
                 limiters[place] += u64::from(is_judged);
-                let limiter = (is_judged && !has_stores).then(|| kind.limiter(Arc::clone(clock)));
-                Lane { limiter: limiter.and_then(Result::ok), denied: 0 }
+                let limiter = (is_judged && !has_stores)
+                    .then(|| survey::new_limiter(kind, clock, subject.begin_nanos));
+                Lane { limiter: limiter.flatten(), denied: 0 }
             };
             limits.iter().enumerate().map(new).collect()
         });
-        for (lane, store) in lanes.iter_mut().zip(stores.iter_mut()) {
-            lane.denied += u64::from(store.try_acquire(key, permits).decision.is_err());
+        let mut profiled = false;
+        for (place, lane) in lanes.iter_mut().enumerate() {
+            let is_denied = match (stores.get_mut(place), &lane.limiter) {
+                (Some(store), _) => store.try_acquire(key, permits).decision.is_err(),
+                (None, Some(limiter)) => limiter.try_acquire(permits).is_err(),
+                (None, None) => false,
+            };
+            lane.denied += u64::from(is_denied);
+            profiled |= is_denied && self.profiled == Some(limits[place].0);
         }
-        for lane in lanes {
-            if let Some(limiter) = &lane.limiter {
-                lane.denied += u64::from(limiter.try_acquire(permits).is_err());
-            }
+        if profiled && (self.profiles.len() < MOST_PROFILES || self.profiles.contains_key(key)) {
+            self.profiles.entry_ref(key).or_default().add(line);
         }
+    }
+
+    /// Returns the requests that the limit in question denied a key.
+    pub(super) fn profile(&self, key: &BStr) -> Option<&Profile> {
+        self.profiles.get(key)
     }
 
     /// Returns about the bytes that its limiters take.

@@ -26,7 +26,7 @@ pub enum Vary {
 impl Vary {
     /// Returns true if it is the limit.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
-    pub(super) fn is_limit(&self) -> bool {
+    pub(crate) fn is_limit(&self) -> bool {
         *self == Vary::Limit
     }
 

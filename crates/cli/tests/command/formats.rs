@@ -272,8 +272,8 @@ fn malformed_lines_are_counted_and_shown() {
         ("json", json_line("{\"time\":99999999999999999999999}"), "is no time"),
         (
             "json",
-            json_line("{\"time\":1,\"status\":{\"a\":1},\"bytes\":-1}"),
-            "`-1` is not a number",
+            json_line("{\"time\":1,\"status\":{\"a\":1},\"bytes\":\"1x\"}"),
+            "`1x` is not a number",
         ),
         ("csv", format!("{csv}\n1,a"), "the number of its values is 2, that of the columns 3"),
         ("csv", format!("{csv}\n1,a,200,b,c,d"), "that of the columns 3"),
@@ -285,6 +285,11 @@ fn malformed_lines_are_counted_and_shown() {
         ("w3c", format!("{w3c}\n2015-05-17 10:05:03 \"a 200"), "a quoted value does not end"),
     ];
     let folder = Folder::new();
+    folder.file(
+        "policy.toml",
+        "[limiters.all]\nkey = \"all\"\nmatch = { status_class = \"2xx\" }\ncost = \"bytes\"\npolicy = \"token_bucket\"\n\
+         limit = 9\nrate = { amount = 1, interval = \"1 s\" }\n",
+    );
     for (format, log, part) in cases {
         let replay = folder.replay(&["--json", "--format", format], log.as_str());
         assert_eq!(json(&replay)["skipped"], json!(1), "{log}");

@@ -47,8 +47,12 @@ fn figures(element: ElementRef<'_>) -> Vec<u64> {
 fn both(args: &[&str]) -> (Value, Page) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    let replay =
-        sluicegate().args(["replay", "--json", "--html"]).arg(&path).args(args).assert().success();
+    let mut replay = sluicegate();
+    replay.args(["replay", "--json", "--html"]).arg(&path).args(args);
+    if !args.contains(&"--policy") {
+        replay.args(["--policy", concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml")]);
+    }
+    let replay = replay.assert().success();
     (json(&replay), Page::read(&path))
 }
 

@@ -82,10 +82,13 @@ fn a_stream_in_the_wrong_order_has_a_status_of_its_own() {
 }
 
 #[test]
-fn a_missing_log_is_told_before_any_is_replayed() {
+fn a_missing_log_is_told_and_the_others_are_replayed() {
     let folder = Folder::new();
-    let missing = folder.replay(&["access.log", "no.log"], "").code(1);
-    assert_eq!((stdout(&missing), stderr(&missing).lines().count()), (String::new(), 1));
+    let missing = folder.replay(&["--json", "access.log", "no.log"], "").code(1);
+    assert_eq!(json(&missing)["lines"], 6);
+    assert!(stderr(&missing).contains("error: no.log: "), "{}", stderr(&missing));
+    let all = folder.replay(&["neither.log", "no.log"], "").code(1);
+    assert_eq!((stdout(&all), stderr(&all).lines().count()), (String::new(), 1));
 }
 
 #[test]

@@ -27,15 +27,18 @@ fn the_curve_and_those_it_hits_are_told() {
             "of": "keys",
             "untouched_percent": 50.0,
             "limiters": [{
-                "name": "sliding_log, 1 minute",
+                "name": "per-client",
                 "policy": "sliding log: 1 in any 1m",
                 "keys": 2,
                 "requests": 4,
                 "present": null,
                 "suggested": 1,
+                "suggested_policy": "sliding log: 1 in any 1m",
                 "may_hit": 1,
                 "is_least": true,
                 "overridden": 0,
+                "knee": null,
+                "is_by_client": true,
                 "curve": [
                     { "limit": 1, "keys_hit": 1, "denied": 2, "requests_of_hit": 3 },
                     { "limit": 2, "keys_hit": 1, "denied": 1, "requests_of_hit": 3 },
@@ -46,10 +49,12 @@ fn the_curve_and_those_it_hits_are_told() {
                     "denied": 2,
                     "requests": 3,
                     "least_limit": 3,
+                    "mostly": { "agent": "-", "agents": 1, "path": "/", "paths": 1, "looks": "nameless" },
                     "first": "2015-05-17T10:05:03Z",
                     "last": "2015-05-17T10:05:05Z",
                 }],
             }],
+            "policy": "[limiters.per-client]\nkey = \"client\"\npolicy = \"sliding_log\"\nlimit = 1\ninterval = \"1 minute\"\n",
             "without": [],
             "warnings": [],
             "failures": [],
@@ -67,7 +72,9 @@ fn the_curve_and_those_it_hits_are_told() {
 
 #[test]
 fn each_limiter_of_the_bundled_policy_is_looked_at() {
-    let found = output(&sluicegate().args(["suggest", "--sample", "--json"]).assert().success());
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml");
+    let args = ["suggest", "--sample", "--json", "--policy", policy];
+    let found = output(&sluicegate().args(args).assert().success());
     let limiters = found["limiters"].as_array().unwrap();
     // There are 17: two have no limit; one has three windows, and one two limiters.
     let without = found["without"].as_array().unwrap();

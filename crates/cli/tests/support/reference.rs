@@ -16,9 +16,8 @@ use num_traits::One;
 use sluicegate::WhenFull;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::report::{
-    KeySummary, LackingSummary, LimiterSummary, PenaltySummary, StampSummary, Summary,
-};
+use sluicegate_cli::replay::Lacking;
+use sluicegate_cli::report::{KeySummary, LimiterSummary, PenaltySummary, StampSummary, Summary};
 
 #[path = "reference/buckets.rs"]
 mod buckets;
@@ -143,13 +142,14 @@ pub(crate) fn replay(
             first_seen: Timestamp::from_nanosecond(seen.0).unwrap(),
             last_seen: Timestamp::from_nanosecond(seen.1).unwrap(),
             denied_error: 0,
+            profile: None,
         });
         let summary = LimiterSummary::new(rule, keys, &denied_by, 0);
         LimiterSummary {
             allowed: summary.allowed + admitted,
             denied: summary.denied + denied,
             penalty: rule.penalty.as_ref().map(|_| penalty),
-            lacking: (lacking != LackingSummary::default()).then_some(lacking),
+            lacking: (lacking != Lacking::default()).then_some(lacking),
             ..summary
         }
     });
@@ -227,7 +227,7 @@ struct OfRule {
     keys: BTreeMap<Vec<String>, Key>,
     admitted: u64,
     denied: u64,
-    lacking: LackingSummary,
+    lacking: Lacking,
     full: Full,
     offenders: BTreeMap<Vec<String>, Offender>,
     penalty: PenaltySummary,

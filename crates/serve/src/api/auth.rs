@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::fields::write_retry_after;
-use sluicegate_policy::{KeyField, RequestFields};
+use sluicegate_policy::{KeyField, RequestFields, path_of_target};
 use utoipa::{IntoParams, ToSchema};
 
 use super::failure::Failure;
@@ -139,8 +139,7 @@ impl<'r> ProxiedRequest<'r> {
     fn new(headers: &'r HeaderMap, client: &'r str, names: FieldNames) -> ProxiedRequest<'r> {
         let value = |name: &&str| headers.get(*name).map(http::HeaderValue::as_bytes);
         let target = names.paths().iter().find_map(value);
-        // Without the query.
-        let path = target.and_then(|target| target.split(|byte| *byte == b'?').next());
+        let path = target.map(path_of_target);
         ProxiedRequest { headers, client, method: value(&names.method()), path }
     }
 

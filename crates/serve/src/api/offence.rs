@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use sluicegate_policy::{KeyField, OffenceError, RequestFields};
+use sluicegate_policy::{KeyField, OffenceError, RequestFields, path_of_target};
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
@@ -71,7 +71,9 @@ impl RequestFields for Answered<'_> {
             KeyField::Status => Some(self.status.as_bytes()),
             KeyField::Method => self.report.method.as_deref().map(str::as_bytes),
             // Without the query.
-            KeyField::Path => self.report.path.as_deref()?.split('?').next().map(str::as_bytes),
+            KeyField::Path => {
+                self.report.path.as_deref().map(|path| path_of_target(path.as_bytes()))
+            }
             _ => None,
         }
     }

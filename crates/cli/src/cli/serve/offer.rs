@@ -97,11 +97,11 @@ mod tests {
     use sluicegate_policy::{Policies, Registry};
 
     use super::*;
-    use crate::policy::BUNDLED;
+    use crate::policy::EVERY_KIND;
 
     #[test]
     fn each_limiter_of_the_bundled_policy_is_offered_or_told_why_not() {
-        let policies = Policies::from_toml("policy.toml", BUNDLED).unwrap();
+        let policies = Policies::from_toml("policy.toml", EVERY_KIND).unwrap();
         let limiters = Limiters::new(Registry::new(policies).unwrap());
         let Offer { source, limiters } = offer("policy.toml", &limiters);
         assert_eq!(source, "policy.toml");

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use bstr::{BStr, ByteSlice};
+use bstr::ByteSlice;
+use sluicegate_policy::path_of_target;
 
 use super::super::columns::Columns;
-use super::super::line::{ABSENT, BadLine, Line, request, shown, size};
-use super::Record;
+use super::super::line::{ABSENT, BadLine, Line, is_no_answer, is_status, request, shown, size};
 use super::names::{SLOTS, Slot};
 use super::time::{self, Stamp};
+use super::{Record, Used};
 
 /// Places of fields in a text.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +46,10 @@ impl Found {
         text: &'a [u8],
         format: Option<&str>,
         columns: usize,
+        used: Used,
     ) -> Result<Option<Record<'a>>, BadLine> {
         let columns = self.columns(text, columns);
-        let line = self.line(text, format)?;
+        let line = self.line(text, format, used)?;
         Ok(line.map(|(line, places)| Record { line, places, columns }))
     }
 
@@ -65,6 +67,7 @@ impl Found {
         &self,
         text: &'a [u8],
         format: Option<&str>,
+        used: Used,
     ) -> Result<Option<(Line<'a>, u8)>, BadLine> {
         let get = |slot| self.get(text, slot);
         let or_absent = |slot| get(slot).unwrap_or(ABSENT).as_bstr();
@@ -77,26 +80,28 @@ impl Found {
         if let Some(given) = get(Slot::Path) {
             target = given.as_bstr();
         }
-        let path: &BStr = match memchr::memchr(b'?', target) {
-            Some(end) => target[..end].as_bstr(),
-            None => target,
+        let status = match or_absent(Slot::Status) {
+            status if is_status(status) => status,
+            status if used.status && !is_no_answer(status) => {
+                return Err(BadLine::Status(shown(status)));
+            }
+            _ => ABSENT.as_bstr(),
         };
-        let status = or_absent(Slot::Status);
-        if status != ABSENT && !(status.len() == 3 && status.iter().all(u8::is_ascii_digit)) {
-            return Err(BadLine::Status(shown(status)));
-        }
-        let bytes = get(Slot::Bytes).unwrap_or(ABSENT);
-        if bytes != ABSENT && (bytes.is_empty() || !bytes.iter().all(u8::is_ascii_digit)) {
-            return Err(BadLine::NoSize(shown(bytes)));
-        }
+        let bytes = match get(Slot::Bytes).unwrap_or(ABSENT) {
+            bytes if is_no_answer(bytes) => Ok(0),
+            bytes if bytes.is_empty() || !bytes.iter().all(u8::is_ascii_digit) => {
+                Err(BadLine::NoSize(shown(bytes)))
+            }
+            bytes => size(bytes),
+        };
         let line = Line {
             client: or_absent(Slot::Client),
             user: or_absent(Slot::User),
             time,
             method,
-            path,
+            path: path_of_target(target).as_bstr(),
             status,
-            bytes: size(bytes)?,
+            bytes: if used.bytes { bytes? } else { bytes.unwrap_or(0) },
             referer: or_absent(Slot::Referer),
             agent: or_absent(Slot::Agent),
             columns: Columns::default(),

@@ -15,6 +15,9 @@ use crate::log::presence::Presence;
 /// The objects of a log whose names are remembered.
 const LEARNT: usize = 100;
 
+/// Objects within each other in which names are remembered.
+const LEARNT_DEPTH: usize = 6;
+
 /// Reads one line. Its values are copied to `scratch`.
 pub(super) fn record<'a>(
     names: &Names,
@@ -26,13 +29,13 @@ pub(super) fn record<'a>(
     scratch.text.clear();
     scratch.path.clear();
     let (mut found, mut ranks) = (Found::default(), [usize::MAX; SLOTS]);
-    let learns = !names.asked.0.is_empty() && scratch.learnt < LEARNT;
+    let learns = scratch.learnt < LEARNT;
     scratch.learnt += usize::from(learns);
     let learner = learns.then_some(presence);
     let object = Object { names, found: &mut found, ranks: &mut ranks, scratch, learner };
     let mut reader = serde_json::Deserializer::from_slice(line);
     object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
-    match found.record(&scratch.text, None, names.asked.0.len())? {
+    match found.record(&scratch.text, None, names.asked.0.len(), names.used)? {
         Some(record) => Ok(Some(record)),
         None => Err(BadLine::NoTime(names.of_time())),
     }
@@ -69,13 +72,16 @@ impl<'de> Visitor<'de> for Object<'_> {
         let outer = self.scratch.path.len();
         while let Some(Key(key)) = map.next_key()? {
             self.scratch.path.push_str(&key);
-            if let Some(learner) = self.learner {
-                learner.learn([self.scratch.path.as_str()]);
-            }
             let names = self.names;
             let wanted = names.get(&self.scratch.path);
-            if wanted.is_some() || names.asked.lead_to(&self.scratch.path) {
+            let is_wanted = wanted.is_some() || names.asked.lead_to(&self.scratch.path);
+            let learner =
+                self.learner.filter(|_| self.scratch.path.matches('.').count() < LEARNT_DEPTH);
+            if is_wanted || learner.is_some() {
                 let value: &RawValue = map.next_value()?;
+                if let Some(learner) = learner.filter(|_| !value.get().starts_with('{')) {
+                    learner.learn([self.scratch.path.as_str()]);
+                }
                 self.value(wanted, value.get());
             } else {
                 map.next_value::<IgnoredAny>()?;

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::super::columns::Asked;
-use super::FormatError;
+use super::{FormatError, Used};
 
 /// A part of a line that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +44,41 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
             "clientip",
             "remote_ip",
             "ip",
+            "request.client_ip",
             "request.remote_ip",
+            "ClientHost",
+            "ClientAddr",
+            "ClientIP",
+            "clientIp",
+            "client_addr",
+            "client_address",
+            "client.ip",
+            "client.address",
+            "httpRequest.remoteIp",
+            "downstream_remote_address",
+            "remote_address",
+            "remoteAddress",
+            "remoteIp",
+            "source.ip",
+            "source_ip",
+            "src_ip",
+            "sourceIPAddress",
         ],
     ),
-    ("user", Slot::User, &["user", "remote_user", "cs-username", "user_id"]),
+    (
+        "user",
+        Slot::User,
+        &[
+            "user",
+            "remote_user",
+            "cs-username",
+            "user_id",
+            "ClientUsername",
+            "user.name",
+            "user_name",
+            "username",
+        ],
+    ),
     (
         "time",
         Slot::Time,
@@ -60,28 +91,114 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
             "time_iso8601",
             "time_local",
             "datetime",
+            "start_time",
+            "StartUTC",
+            "EdgeStartTimestamp",
+            "eventTime",
         ],
     ),
     ("date", Slot::Date, &["date"]),
     ("time_of_day", Slot::TimeOfDay, &["time"]),
     ("request", Slot::Request, &["request", "request_line"]),
-    ("method", Slot::Method, &["method", "request_method", "cs-method", "request.method"]),
+    (
+        "method",
+        Slot::Method,
+        &[
+            "method",
+            "request_method",
+            "cs-method",
+            "request.method",
+            "RequestMethod",
+            "ClientRequestMethod",
+            "httpRequest.requestMethod",
+            "http.request.method",
+            "http_method",
+        ],
+    ),
     (
         "path",
         Slot::Path,
-        &["path", "uri", "request_uri", "url", "cs-uri-stem", "cs-uri", "request.uri"],
+        &[
+            "path",
+            "uri",
+            "request_uri",
+            "url",
+            "cs-uri-stem",
+            "cs-uri",
+            "request.uri",
+            "RequestPath",
+            "ClientRequestURI",
+            "ClientRequestPath",
+            "httpRequest.requestUrl",
+            "requestUrl",
+            "request_url",
+            "request_path",
+            "url.path",
+            "url.original",
+        ],
     ),
-    ("status", Slot::Status, &["status", "sc-status", "status_code"]),
-    ("bytes", Slot::Bytes, &["bytes", "body_bytes_sent", "bytes_sent", "sc-bytes", "size"]),
+    (
+        "status",
+        Slot::Status,
+        &[
+            "status",
+            "sc-status",
+            "status_code",
+            "DownstreamStatus",
+            "EdgeResponseStatus",
+            "httpRequest.status",
+            "http.response.status_code",
+            "response_code",
+            "response.status",
+        ],
+    ),
+    (
+        "bytes",
+        Slot::Bytes,
+        &[
+            "bytes",
+            "body_bytes_sent",
+            "bytes_sent",
+            "sc-bytes",
+            "size",
+            "DownstreamContentSize",
+            "EdgeResponseBytes",
+            "httpRequest.responseSize",
+            "http.response.body.bytes",
+            "response_size",
+        ],
+    ),
     (
         "referer",
         Slot::Referer,
-        &["referer", "http_referer", "cs(Referer)", "referrer", "request.headers.Referer"],
+        &[
+            "referer",
+            "http_referer",
+            "cs(Referer)",
+            "referrer",
+            "request.headers.Referer",
+            "request_Referer",
+            "ClientRequestReferer",
+            "httpRequest.referer",
+            "http.request.referrer",
+        ],
     ),
     (
         "agent",
         Slot::Agent,
-        &["agent", "http_user_agent", "user_agent", "cs(User-Agent)", "request.headers.User-Agent"],
+        &[
+            "agent",
+            "http_user_agent",
+            "user_agent",
+            "cs(User-Agent)",
+            "request.headers.User-Agent",
+            "request_User-Agent",
+            "user-agent",
+            "userAgent",
+            "ClientRequestUserAgent",
+            "httpRequest.userAgent",
+            "user_agent.original",
+        ],
     ),
 ];
 
@@ -93,6 +210,8 @@ pub(super) struct Names {
     by_name: HashMap<String, Wanted, RandomState>,
     /// Headers and columns that a policy asks for.
     pub(super) asked: Asked,
+    /// The fields whose values have to be valid.
+    pub(super) used: Used,
 }
 
 /// The fields that are found by one name.
@@ -179,7 +298,7 @@ impl Names {
                 by_name.entry_ref(name.as_str()).or_default().slots.push((field.slot, rank));
             }
         }
-        Ok(Names { fields: names, by_name, asked: Asked::default() })
+        Ok(Names { fields: names, by_name, asked: Asked::default(), used: Used::default() })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {

@@ -13,7 +13,7 @@ use memchr::{memchr, memchr2};
 use super::super::columns::{Asked, AskedColumn};
 use super::found::Found;
 use super::names::{Names, Slot};
-use super::{FormatError, Record};
+use super::{FormatError, Record, Used};
 use crate::log::line::{ABSENT, BadLine};
 
 /// A pattern that has been read.
@@ -24,6 +24,8 @@ pub(super) struct Pattern {
     stamp: Option<String>,
     /// The number of columns that a policy asks for.
     columns: usize,
+    /// The fields whose values have to be valid.
+    pub(super) used: Used,
 }
 
 /// A field, and the text after it.
@@ -68,7 +70,8 @@ impl Pattern {
         names: &Names,
     ) -> Result<Pattern, FormatError> {
         name_slots(text, &mut pieces, names)?;
-        let mut pattern = Pattern { steps: Vec::new(), stamp: None, columns: 0 };
+        let mut pattern =
+            Pattern { steps: Vec::new(), stamp: None, columns: 0, used: Used::default() };
         let mut last: Option<Field> = None;
         let mut then = Vec::new();
         for piece in pieces {
@@ -167,7 +170,7 @@ impl Pattern {
         if at < line.len() {
             return Err(BadLine::Pattern("something follows it".to_owned(), at));
         }
-        found.record(line, self.stamp.as_deref(), self.columns)
+        found.record(line, self.stamp.as_deref(), self.columns, self.used)
     }
 }
 

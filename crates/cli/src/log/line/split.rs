@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::ABSENT;
+use super::{ABSENT, is_no_answer};
 
 /// The fields of a line in common log format, with or without the two quoted fields of the
 /// combined one.
@@ -31,7 +31,7 @@ impl<'a> Split<'a> {
         let (time, rest) = until(b']', rest)?;
         let (request, rest) = quoted(rest.strip_prefix(b" ")?)?;
         let (status, rest) = status(rest.strip_prefix(b" ")?)?;
-        let (bytes, rest) = digits(rest.strip_prefix(b" ")?)?;
+        let (bytes, rest) = number(rest.strip_prefix(b" ")?)?;
         if user.is_empty() || time.is_empty() {
             return None;
         }
@@ -94,20 +94,16 @@ fn closing_quote(text: &[u8]) -> Result<usize, OpenText> {
     Err(OpenText { ends_in_escape: false })
 }
 
-/// Takes three digits or a `-`.
+/// Takes three digits, or a number that stands for no answer: `-`, `0`, `-1`.
 fn status(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (status, rest) = text.split_at_checked(3)?;
-    if status.iter().all(u8::is_ascii_digit) {
-        return Some((status, rest));
-    }
-    text.starts_with(ABSENT).then(|| text.split_at(1))
+    let (status, rest) = number(text)?;
+    (status.len() == 3 || is_no_answer(status)).then_some((status, rest))
 }
 
-/// Takes digits or a `-`.
-fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    if end > 0 {
-        return Some(text.split_at(end));
-    }
-    text.starts_with(ABSENT).then(|| text.split_at(1))
+/// Takes a number, which may be negative, or a `-`.
+fn number(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let digits = text.strip_prefix(ABSENT).unwrap_or(text);
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let end = end + text.len() - digits.len();
+    (end > 0).then(|| text.split_at(end))
 }

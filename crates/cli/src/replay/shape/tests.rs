@@ -16,7 +16,7 @@ use crate::policy::Kind;
 const SECOND: u64 = 1_000_000_000;
 
 fn shape(kind: &Kind, arrivals: &[(u64, u64)]) -> Vec<Option<u64>> {
-    let mut shape = Shape::new(None);
+    let mut shape = Shape::new(None, false);
     let wait = |&(now_nanos, permits)| shape.arrive(kind, b"key", permits, now_nanos).ok();
     arrivals.iter().map(wait).collect()
 }

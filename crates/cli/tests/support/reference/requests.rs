@@ -7,7 +7,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::Rule;
-use sluicegate_cli::report::LackingSummary;
+use sluicegate_cli::replay::Lacking;
 use sluicegate_policy::{Cost, Filter, KeyField, KeyPart, Missing, Named, Otherwise};
 
 use super::whole;
@@ -21,7 +21,7 @@ pub(super) enum Subject {
 }
 
 /// Returns the part of a line in a limiter, and counts what it lacks.
-pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut LackingSummary) -> Subject {
+pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut Lacking) -> Subject {
     let (only, except) = rule.filter.sets();
     if !is_in(only, line) || except.iter().any(|except| is_in(except, line)) {
         return Subject::NotJudged;

@@ -87,6 +87,14 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, FormatError> {
     }
 }
 
+/// Returns true if a pattern has that variable, so that another one is not its misspelling.
+fn is_in(text: &str, variable: &str) -> bool {
+    text.match_indices(variable).any(|(start, _)| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        text[..start].ends_with(['$', '{']) && !text[start + variable.len()..].starts_with(is_part)
+    })
+}
+
 fn divide(
     text: &str,
     range: std::ops::Range<usize>,
@@ -121,7 +129,8 @@ fn divide(
         let used = USED.iter().map(|(name, _)| *name);
         if slot.is_none()
             && !OTHERS.contains(&name)
-            && let Some(meant) = nearest(name, used, 2)
+            && let Some(meant) = nearest(name, used, name.len() / 5)
+            && !is_in(text, meant)
         {
             let title = format!("`${name}` is not a variable of nginx");
             let used: Vec<&str> = USED.iter().map(|(name, _)| *name).collect();

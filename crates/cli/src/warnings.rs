@@ -1,30 +1,33 @@
-//! Reasons for which the counts of a replay may mislead.
+//! Reasons for which counts may mislead: of a replay, and of a search for limits.
 
 use indicatif::HumanCount;
+use sluicegate_policy::KeyField;
 
-use crate::log::{Absent, printable};
-use crate::replay::{Lacking, Replay};
+use crate::log::{Absent, likely_names, printable};
+use crate::policy::Needs;
+use crate::replay::{Lacking, Pass, Replay};
 
-/// Returns the warnings, the worst first.
-pub(super) fn warnings(replay: &Replay) -> Vec<String> {
+/// Returns the warnings about a reading of the logs, the worst first. `needs` are the fields that a policy
+/// asks for.
+pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
     let mut warnings = Vec::new();
     let count = |lines: u64| HumanCount(lines);
-    let all = replay.lines() + replay.skipped();
-    if replay.lines() == 0 {
+    let all = pass.lines() + pass.skipped();
+    if pass.lines() == 0 {
         warnings.push("no line was judged".to_owned());
-    } else if !replay.is_meaningful() {
+    } else if !pass.is_meaningful() {
         warnings.push("most lines were not judged, or not at their own time".to_owned());
     }
-    if replay.misplaced() > 0 {
+    if pass.misplaced() > 0 {
         warnings.push(format!(
             "{} of {} lines are more than a minute older than a line before them, and were judged at \
              the newest time: a log is not in order of time",
-            count(replay.misplaced()),
+            count(pass.misplaced()),
             count(all),
         ));
     }
-    let late = replay.late() - replay.misplaced();
-    if late > replay.lines() / 2 {
+    let late = pass.late() - pass.misplaced();
+    if late > pass.lines() / 2 {
         warnings.push(format!(
             "{} of {} lines are up to a minute older than a line before them, and were judged at the \
              newest time: limits of a minute or less see them closer together than they were; sort \
@@ -33,16 +36,24 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
             count(all),
         ));
     }
-    if replay.outliers() > 0 {
+    if pass.outliers() > 0 {
         warnings.push(format!(
             "{} of {} lines were set aside: they are more than an hour ahead of those after them",
-            count(replay.outliers()),
+            count(pass.outliers()),
             count(all),
         ));
     }
-    if replay.lines() > 0 {
-        warnings.extend(replay.absent().iter().map(absent));
+    if pass.lines() > 0 {
+        warnings.extend(pass.absent().iter().map(absent));
+        warnings.extend(needs.fields.iter().filter_map(|field| absent_field(*field, pass)));
     }
+    warnings
+}
+
+/// Returns the warnings about a replay, the worst first.
+pub(crate) fn of_replay(replay: &Replay) -> Vec<String> {
+    let count = |lines: u64| HumanCount(lines);
+    let mut warnings = of_pass(replay.pass(), replay.needs());
     for judge in replay.judges() {
         let name = &judge.rule().name;
         if judge.rule().shadow {
@@ -73,11 +84,14 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
         }
         warnings.extend(lacking(name, judge.allowed() + judge.denied(), judge.lacking()));
         if !judge.is_exact() {
+            let kept: u64 = judge.tallies().map(|(_, own)| own.denied).sum();
             warnings.push(format!(
-                "limiter \"{name}\" saw about {} keys, more than --tally-keys {}: a key that is not \
-                 listed may have been denied up to {} times",
+                "limiter \"{name}\" saw about {} keys, more than --tally-keys {}, and kept the counts of \
+                 those that it denied most: keys whose counts were not kept were denied {} times in all, \
+                 each of them at most {} times",
                 count(judge.keys() as u64),
                 count(replay.options().tally_keys as u64),
+                count(judge.denied().saturating_sub(kept)),
                 count(judge.missed()),
             ));
         }
@@ -86,13 +100,64 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
 }
 
 /// Returns the warning about a header or a column that no line has.
-pub(crate) fn absent(Absent { named, meant }: &Absent) -> String {
+fn absent(Absent { named, meant }: &Absent) -> String {
     let named = printable(&named.to_string());
     let help = match meant {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "see --format".to_owned(),
     };
     format!("no line has a value of {named}, which the policy names; {help}")
+}
+
+/// Returns the warning about a field that the policy asks for and that no line has. It is left out for
+/// fields that are often absent, unless the log has a name that may be theirs.
+fn absent_field(field: KeyField, pass: &Pass) -> Option<String> {
+    if pass.has(field) {
+        return None;
+    }
+    let near = likely_names(field, pass.names());
+    let is_rare = matches!(field, KeyField::User | KeyField::Referer | KeyField::Agent);
+    if is_rare && near.is_empty() {
+        return None;
+    }
+    let name = match field {
+        KeyField::StatusClass => "status",
+        field => field.name(),
+    };
+    let help = match near.as_slice() {
+        [] => String::new(),
+        near => {
+            format!("; the log has {}: `--fields {name}=NAME` says which is meant", quoted(near))
+        }
+    };
+    Some(format!("no line has a {name}, which the policy asks for{help}"))
+}
+
+/// Returns the error of logs of which no line has a client, if the policy asks for one.
+pub(crate) fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
+    if pass.lines() == 0 || pass.has(KeyField::Client) || !needs.fields.contains(&KeyField::Client)
+    {
+        return None;
+    }
+    let near = likely_names(KeyField::Client, pass.names());
+    let help = match (near.as_slice(), pass.names()) {
+        ([], []) => "name the field that has it by --format or --fields".to_owned(),
+        ([], names) => {
+            let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
+            format!("`--fields client=NAME` says which field has it; the log has {}", quoted(&some))
+        }
+        (near, _) => format!(
+            "`--fields client={}` may be what is meant; names in the log that may be a client's: {}",
+            printable(near[0]),
+            quoted(near)
+        ),
+    };
+    Some(format!("no line has a client, so all requests would be one key; {help}"))
+}
+
+fn quoted(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
+    names.join(", ")
 }
 
 /// Returns the warnings about lines that lack a value, of the `all` lines that a limiter judged.

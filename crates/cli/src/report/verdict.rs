@@ -1,0 +1,104 @@
+//! A replay in sentences: what was asked, and what each limiter would have done.
+
+use std::collections::BTreeMap;
+
+use indicatif::HumanCount;
+use sluicegate_policy::{KeyField, KeyPart};
+
+use super::json::{LimiterSummary, Summary};
+use super::profile::short_agent;
+use super::text::percent;
+use crate::log::printable;
+use crate::replay::{Caller, Judge, Replay};
+
+/// The most user agents that a sentence names.
+const NAMED: usize = 2;
+
+impl Summary {
+    /// Returns a sentence about each limiter.
+    pub(super) fn verdicts(&self, replay: &Replay) -> Vec<(String, String)> {
+        let pairs = self.limiters.iter().zip(replay.judges());
+        pairs.map(|(limiter, judge)| (printable(&limiter.name), verdict(limiter, judge))).collect()
+    }
+}
+
+fn verdict(limiter: &LimiterSummary, judge: &Judge) -> String {
+    let all = limiter.allowed + limiter.denied;
+    if all == 0 {
+        return "judged no request".to_owned();
+    }
+    let (denied, requests) = (HumanCount(limiter.denied), HumanCount(all));
+    if let Some(waits) = &limiter.waits {
+        let delayed = HumanCount(waits.waits.delayed);
+        return format!(
+            "{delayed} of {requests} requests would have waited, and {denied} been denied"
+        );
+    }
+    let share = percent(limiter.denied, all);
+    if judge.rule().key == [KeyField::All] {
+        return match limiter.denied {
+            0 => format!("would have denied none of {requests} requests"),
+            _ => format!("would have denied {denied} of {requests} requests ({share} %)"),
+        };
+    }
+    let what = what(&judge.rule().key, limiter.keys != 1);
+    let keys = HumanCount(limiter.keys as u64);
+    if limiter.denied == 0 {
+        return format!("would have refused none of {keys} {what}");
+    }
+    let least = if limiter.tally.is_some() { "at least " } else { "" };
+    let hit = HumanCount(limiter.keys_hit as u64);
+    let mut text = format!(
+        "of {keys} {what} it would have refused {least}{hit}, and denied {denied} of {requests} requests ({share} %)"
+    );
+    let callers = callers(judge);
+    if is_by_client(&judge.rule().key) && !callers.is_empty() {
+        text += ": ";
+        text += &callers;
+    }
+    text
+}
+
+/// Returns the callers that were refused in words, the most frequent kind first.
+fn callers(judge: &Judge) -> String {
+    let mut kinds: BTreeMap<Caller, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
+    for profile in judge.profiles() {
+        let (count, agents) = kinds.entry(profile.caller()).or_default();
+        *count += 1;
+        *agents.entry(short_agent(&profile.agent().to_string())).or_default() += 1;
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let words = kinds.into_iter().map(|(caller, (count, agents))| {
+        let mut agents: Vec<(String, usize)> = agents.into_iter().collect();
+        agents.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let has_more = agents.len() > NAMED;
+        let mut named: Vec<String> =
+            agents.into_iter().take(NAMED).map(|(agent, _)| printable(&agent)).collect();
+        named.extend(has_more.then(|| "...".to_owned()));
+        let named = match caller {
+            Caller::Nameless | Caller::Many => String::new(),
+            _ => format!(" ({})", named.join(", ")),
+        };
+        format!("{} {}{named}", HumanCount(count as u64), caller.in_words(count == 1))
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn is_by_client(key: &[KeyPart]) -> bool {
+    key.iter().any(|part| matches!(part, KeyPart::Field(KeyField::Client, _) | KeyPart::Client(_)))
+}
+
+/// Returns the word for keys.
+fn what(key: &[KeyPart], are_many: bool) -> &'static str {
+    match (key, are_many) {
+        ([KeyPart::Field(KeyField::Client, _)], true) => "clients",
+        ([KeyPart::Field(KeyField::Client, _)], false) => "client",
+        ([KeyPart::Client(_)], true) => "networks",
+        ([KeyPart::Client(_)], false) => "network",
+        ([KeyPart::Field(KeyField::User, _)], true) => "users",
+        ([KeyPart::Field(KeyField::User, _)], false) => "user",
+        (_, true) => "keys",
+        (_, false) => "key",
+    }
+}
