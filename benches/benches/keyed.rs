@@ -9,6 +9,7 @@ use criterion::Criterion;
 use sluicegate_benches::keyed::turn::{Full, calls};
 use sluicegate_benches::keyed::{self, Key, Skew, Store, Visitor, each, sequence};
 use sluicegate_benches::subject::Op;
+use sluicegate_benches::verdict;
 
 /// More than a cache close to the processor holds.
 const KEYS: u64 = 100_000;
@@ -70,10 +71,11 @@ fn ask<K: Key, S: Store<K>>(store: &S, op: Op, keys: &[K], count: u64) -> Durati
     }
     let time = began.elapsed();
     let asked = batches * BATCH;
-    match op {
-        Op::Allow => assert!(keyed::are_all::<K, S>(admitted, asked)),
-        _ => assert!(admitted * 100 <= asked),
-    }
+    let is_right = match op {
+        Op::Allow => keyed::are_all::<K, S>(admitted, asked),
+        _ => admitted * 100 <= asked,
+    };
+    verdict::expect(S::NAME, is_right, format_args!("admitted {admitted} of {asked}"));
     part(time, count, asked)
 }
 
@@ -86,7 +88,9 @@ fn insert<K: Key, S: Store<K>>(keys: &[K], count: u64) -> Duration {
         let began = Instant::now();
         let admitted = calls(&store, keys);
         time += began.elapsed();
-        assert!(keyed::are_all::<K, S>(admitted, KEYS / S::AT_ONCE as u64 * S::AT_ONCE as u64));
+        let asked = KEYS / S::AT_ONCE as u64 * S::AT_ONCE as u64;
+        let is_right = keyed::are_all::<K, S>(admitted, asked);
+        verdict::expect(S::NAME, is_right, format_args!("admitted {admitted} of {asked}"));
     }
     part(time, count, fillings * KEYS)
 }

@@ -3,11 +3,13 @@
 //! Names read `uncontended/<op>/<limiter>`.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::Criterion;
+use sluicegate_benches::life::Life;
 use sluicegate_benches::round;
 use sluicegate_benches::subject::{self, Op, Subject, Visitor};
+use sluicegate_benches::verdict;
 
 /// Short, because all of it may be one run on one limiter: the fastest would use up
 /// their burst.
@@ -37,7 +39,7 @@ impl Visitor for Uncontended<'_> {
         let limit = S::limit(op);
         let mut group = self.criterion.benchmark_group(format!("uncontended/{op}"));
         group.bench_function(S::NAME, |bencher| {
-            let born = Instant::now();
+            let life = Life::begin();
             let subject = S::new(limit);
             let mut own = subject.own();
             let own = black_box(&mut own);
@@ -46,12 +48,11 @@ impl Visitor for Uncontended<'_> {
                 made += 1;
                 admitted += u64::from(round::call(&subject, own));
             });
-            match op {
-                Op::Allow | Op::Full => assert_eq!(admitted, made),
-                _ => {
-                    assert!(admitted <= S::bound(limit, born.elapsed()));
-                }
-            }
+            let is_right = match op {
+                Op::Allow | Op::Full => admitted == made,
+                _ => admitted <= S::bound(limit, life.elapsed()),
+            };
+            verdict::expect(S::NAME, is_right, format_args!("admitted {admitted} of {made}"));
         });
         group.finish();
     }

@@ -103,11 +103,16 @@ mod tests {
     fn every_call_before_the_last_millisecond_is_counted() {
         let made = Cell::new(0);
         let clock = QuantaClock::new();
-        let end_nanos = clock.now_nanos() + 5 * TURN_NANOS;
         let calls = |count| made.set(made.get() + count);
-        let shares = lap(|| clock.now_nanos() < end_nanos, calls);
         // The number of turns depends on the machine: a thread may have no processor for a while.
-        assert!(!shares.calls.is_empty(), "{:?}", shares.calls);
+        let shares = loop {
+            made.set(0);
+            let end_nanos = clock.now_nanos() + 5 * TURN_NANOS;
+            let shares = lap(|| clock.now_nanos() < end_nanos, calls);
+            if !shares.calls.is_empty() {
+                break shares;
+            }
+        };
         assert!(shares.calls.iter().sum::<u64>() <= made.get());
         assert!(shares.calls.iter().all(|calls| calls.is_multiple_of(BATCH)));
     }

@@ -122,6 +122,7 @@ pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict;
 
     const KEYS: u64 = 40;
 
@@ -134,12 +135,14 @@ mod tests {
             for &op in OPS.iter().filter(|op| S::takes(**op, Skew::Uniform)) {
                 // Much larger than needed: in a small store some keys find no slot by chance.
                 let store = S::new(limit(op), 100 * KEYS);
-                assert!(keys.iter().all(|key| store.try_one(key)), "{} {kind} {op}", S::NAME);
+                let is_full = keys.iter().all(|key| store.try_one(key));
+                verdict::expect(S::NAME, is_full, format_args!("{kind} {op}: is not full"));
                 let mut chunks = keys.chunks_exact(S::AT_ONCE);
                 let again: u64 = chunks.by_ref().map(|chunk| store.try_next(chunk)).sum();
                 let asked = KEYS - chunks.remainder().len() as u64;
                 let expected = if op == Op::Deny { 0 } else { asked };
-                assert_eq!(again, expected, "{} {kind} {op}", S::NAME);
+                let done = format_args!("{kind} {op}: admitted {again} of {asked} again");
+                verdict::expect(S::NAME, again == expected, done);
             }
         }
     }

@@ -19,5 +19,6 @@ pub mod results;
 pub mod round;
 pub mod spread;
 pub mod subject;
+pub mod verdict;
 pub mod waiting;
 pub mod watch;

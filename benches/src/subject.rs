@@ -186,6 +186,7 @@ pub trait Visitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict;
 
     struct OneCall;
 
@@ -195,17 +196,17 @@ mod tests {
                 let limit = S::limit(op);
                 let subject = S::new(limit);
                 let (mut first, mut second) = (subject.own(), subject.own());
-                assert!(subject.try_one(&mut first), "{} is full at first", S::NAME);
+                let expect = |is_right, done| verdict::expect(S::NAME, is_right, done);
+                expect(subject.try_one(&mut first), "is not full at first");
                 match op {
-                    Op::Deny => assert!(!subject.try_one(&mut second), "{}, the second", S::NAME),
+                    Op::Deny => expect(!subject.try_one(&mut second), "granted the second"),
                     Op::Beside => {
-                        let (rest, all) = (limit.burst - 1, limit.burst);
-                        assert!(
-                            !subject.try_many(&mut second, all),
-                            "{} has less than all",
-                            S::NAME
-                        );
-                        assert!(subject.try_many(&mut second, rest), "{} has the rest", S::NAME);
+                        // More than it earns while the machine does something else.
+                        let gone = limit.burst / 2;
+                        let (rest, all) = (limit.burst - gone - 1, limit.burst);
+                        expect(subject.try_many(&mut first, gone), "has less than a half");
+                        expect(!subject.try_many(&mut second, all), "has all");
+                        expect(subject.try_many(&mut second, rest), "has less than the rest");
                     }
                     Op::Allow | Op::Full | Op::Edge | Op::Insert => {}
                 }

