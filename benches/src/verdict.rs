@@ -1,4 +1,4 @@
-//! Whether a limiter does what it is timed for.
+//! The check that a limiter does what it is timed for.
 //!
 //! If one of ours does not, the bench fails. A peer that does not is reported, and measured all the same:
 //! its excess, or what was said of it, is in the report, and no bench fails because a peer is wrong.
