@@ -111,7 +111,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), polls).await.expect("it never comes true");
+    tokio::time::timeout(Duration::from_secs(600), polls).await.expect("it never comes true");
 }
 
 fn per_client() -> Limit {

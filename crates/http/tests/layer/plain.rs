@@ -99,7 +99,7 @@ async fn a_layer_of_one_limit_keeps_its_time_limit() {
     let layer = RateLimitLayer::new(Limit::of_all(two(&clock())))
         .time_limit(TimeLimiter::new("hello", time_limit));
     let slow = service_fn(async |_: Request<Body>| {
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
     });
     let response = layer.layer(slow).oneshot(request("")).await.unwrap();

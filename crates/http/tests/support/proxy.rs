@@ -66,7 +66,7 @@ impl Proxy {
 
 /// Waits until a program listens, or has ended.
 fn is_up(process: &mut Child, address: SocketAddr) -> bool {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(600);
     while Instant::now() < patience && process.try_wait().is_ok_and(|ended| ended.is_none()) {
         if TcpStream::connect(address).is_ok() {
             return true;

@@ -13,7 +13,7 @@ type Client = Guarded<Async<redis::aio::ConnectionManager>>;
 
 async fn limiter(server: &Server, limit: RedisLimit) -> RedisLimiter<Client> {
     let client = Async::new(server.client().get_connection_manager().await.unwrap());
-    let client = Guarded::new(client).with_time_limit(Duration::from_secs(10));
+    let client = Guarded::new(client).with_time_limit(Duration::from_secs(600));
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client.with_pause(Duration::MAX))
 }
 
@@ -32,14 +32,14 @@ async fn a_reservation_says_when_to_go_and_can_be_cancelled() {
 
     let later = limiter.reserve_within("ada", 5, 10 * DAY).await.unwrap();
     let wait = later.ready_after();
-    assert!(wait <= 3 * DAY && wait + Duration::from_secs(60) > 3 * DAY, "{wait:?}");
+    assert!(wait <= 3 * DAY && wait + Duration::from_secs(3_600) > 3 * DAY, "{wait:?}");
     let until = later.at().unwrap() - Instant::now();
-    assert!(until <= wait && until + Duration::from_secs(60) > wait, "{until:?} of {wait:?}");
+    assert!(until <= wait && until + Duration::from_secs(3_600) > wait, "{until:?} of {wait:?}");
     // Too late; and too deep in debt, for however long.
     for (permits, longest) in [(1, 3 * DAY), (3, Duration::MAX)] {
         let denied = limiter.reserve_within("ada", permits, longest).await.unwrap_err();
         let wait = denied.denied().unwrap().retry_after().unwrap();
-        assert!(wait <= DAY && wait + Duration::from_secs(60) > DAY, "{permits}: {wait:?}");
+        assert!(wait <= DAY && wait + Duration::from_secs(3_600) > DAY, "{permits}: {wait:?}");
     }
     let denied = limiter.reserve_within("ada", 11, Duration::MAX).await.unwrap_err();
     assert_eq!(*denied.denied().unwrap(), Denied::TooLarge { limit: 10, which: 0 });

@@ -129,7 +129,7 @@ async fn while_the_link_is_cut_the_fallback_answers_and_afterwards_the_server() 
     proxy.mend();
     let begin = Instant::now();
     while !by_server().await {
-        assert!(begin.elapsed() < Duration::from_secs(60), "no answer after a minute");
+        assert!(begin.elapsed() < Duration::from_secs(600), "no answer after ten minutes");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     eprintln!("the server answered {:?} after the link was mended", begin.elapsed());

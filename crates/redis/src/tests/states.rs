@@ -35,7 +35,7 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
     let slow = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
     let server = Server::in_folder(server.into_folder(), &slow);
     let connection = server.client().get_connection_manager().await.unwrap();
-    let guarded = Guarded::new(Async::new(connection)).with_time_limit(Duration::from_secs(20));
+    let guarded = Guarded::new(Async::new(connection)).with_time_limit(Duration::from_secs(600));
     let limiter = ten(guarded.clone());
     let error = code(limiter.try_acquire("ada", 1).await);
     assert_eq!(error.as_deref(), Some("LOADING"));
@@ -87,7 +87,7 @@ async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that
         }
     }
     assert_eq!(error.as_deref(), Some("BUSY"));
-    let guarded = Guarded::new(limiter.runner().clone()).with_time_limit(Duration::from_secs(20));
+    let guarded = Guarded::new(limiter.runner().clone()).with_time_limit(Duration::from_secs(600));
     assert_eq!(code(ten(guarded.clone()).try_acquire("ada", 1).await).as_deref(), Some("BUSY"));
     assert_eq!(guarded.state(), BreakerState::Open);
     server.tell("SCRIPT KILL");
@@ -107,7 +107,7 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
     let guarded = async || {
         let connection = server.client().get_connection_manager().await.unwrap();
         let guarded = Guarded::new(Async::new(connection)).with_pause(Duration::MAX);
-        ten(guarded.with_time_limit(Duration::from_secs(20)))
+        ten(guarded.with_time_limit(Duration::from_secs(600)))
     };
     let states: [(&str, &[&str], &[&str]); 5] = [
         ("READONLY", &["REPLICAOF 127.0.0.1 1"], &["REPLICAOF NO ONE"]),

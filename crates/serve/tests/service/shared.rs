@@ -173,7 +173,7 @@ async fn while_the_server_is_gone_the_policy_answers_and_says_so() {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         };
-        let back = tokio::time::timeout(std::time::Duration::from_secs(30), back).await;
+        let back = tokio::time::timeout(std::time::Duration::from_secs(600), back).await;
         assert!(back.is_ok(), "{on_failure:?}: it is never asked again");
     }
 }

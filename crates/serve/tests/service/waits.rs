@@ -44,7 +44,7 @@ pub(super) async fn until_waiting(service: &Running, number: u64) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let found = tokio::time::timeout(Duration::from_secs(60), looks).await;
+    let found = tokio::time::timeout(Duration::from_secs(600), looks).await;
     assert!(found.is_ok(), "{} wait", waiting(service).await);
 }
 
