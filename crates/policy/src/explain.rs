@@ -53,7 +53,7 @@ impl LimiterPolicy {
             ));
         }
         match &self.redis {
-            Some(redis) => sentences.extend(redis.explain()),
+            Some(redis) => sentences.extend(redis.explain(self.kind.most_at_once())),
             None => sentences.push(self.memory()),
         }
         sentences

@@ -89,7 +89,7 @@ impl KindFields {
 }
 
 /// Fields that every limiter may have, but not one that is part of another.
-pub(crate) const COMMON: [&str; 14] = [
+pub(crate) const COMMON: [&str; 15] = [
     "name",
     "key",
     "match",
@@ -103,6 +103,7 @@ pub(crate) const COMMON: [&str; 14] = [
     "when_full",
     "wait",
     "shadow",
+    "reset",
     "overrides",
 ];
 

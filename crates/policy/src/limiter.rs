@@ -29,6 +29,9 @@ pub struct LimiterPolicy {
     pub wait: Option<Duration>,
     /// True if it only counts what it would deny.
     pub shadow: bool,
+    /// True if its keys on a server may start full when a reload gives them another kind, window or place there. Otherwise the
+    /// reload is refused: a server cannot carry over what was used.
+    pub reset: bool,
     /// Keys that have numbers of their own, sorted by key. No two have the same key.
     pub overrides: Vec<Override>,
 }

@@ -54,6 +54,20 @@ pub struct Lease {
     pub max_keys: usize,
 }
 
+impl Lease {
+    /// Returns the largest lease of a limit of so many permits at once.
+    fn largest(&self, limit: u64) -> u64 {
+        let part = u128::from(limit) * u128::from(self.share_percent) / 100;
+        let each = part / u128::from(self.nodes.max(1));
+        u64::try_from(each).unwrap_or(u64::MAX).min(self.size.unwrap_or(u64::MAX))
+    }
+
+    /// Returns the permits that a limit of so many at once keeps back for the leases of all processes.
+    pub(crate) fn keeps_back(&self, limit: u64) -> u64 {
+        u64::from(self.nodes).saturating_mul(self.largest(limit)).min(limit)
+    }
+}
+
 impl RedisStore {
     /// The prefix if the policy names none.
     pub const PREFIX: &'static str = "sluicegate";
@@ -95,8 +109,8 @@ impl RedisStore {
         }
     }
 
-    /// Returns sentences on the store, for people.
-    pub(crate) fn explain(&self) -> Vec<String> {
+    /// Returns sentences on the store of a limiter that grants at most so many permits at once, for people.
+    pub(crate) fn explain(&self, at_once: u64) -> Vec<String> {
         let (url, limit) = (self.shown_url(), format_duration(self.time_limit));
         let failure = match self.on_failure {
             OnFailure::Closed => "requests are refused".to_owned(),
@@ -119,6 +133,14 @@ impl RedisStore {
                 "Up to {} processes spend leases of at most {} % of the limit together, of up to {keys} keys \
                  each, and give them back after {expiry} without a request.",
                 lease.nodes, lease.share_percent
+            ));
+            let (own, shared) = (lease.largest(at_once), at_once - lease.keeps_back(at_once));
+            sentences.push(format!(
+                "So a key is granted at most {} of its {} permits at once, and {} more from the lease of each \
+                 process that has one; what it is granted in the long run stays.",
+                HumanCount(shared),
+                HumanCount(at_once),
+                HumanCount(own)
             ));
         }
         sentences
@@ -153,7 +175,7 @@ mod tests {
         ] {
             let store = RedisStore::new(url);
             assert_eq!(store.shown_url(), shown);
-            assert!(!format!("{store:?} {:?}", store.explain()).contains("s3cret"), "{url}");
+            assert!(!format!("{store:?} {:?}", store.explain(10)).contains("s3cret"), "{url}");
         }
     }
 }

@@ -98,3 +98,21 @@ fn rules_that_never_count_are_warned_of() {
     assert_eq!(cost("{ match = { method = \"POST\" }, permits = 3 }, { permits = 2 }"), [""; 0]);
     assert_eq!(cost("{ match = { method = \"POST\" }, permits = 6 }").len(), 1);
 }
+
+#[test]
+fn leases_that_cut_most_of_a_burst_are_warned_of() {
+    let lease = |lease: &str| {
+        let bucket = "policy = \"token_bucket\"\nlimit = 1000\nrate = { amount = 1, interval = \"1 s\" }\n";
+        warnings(&format!("{bucket}store = {{ redis = \"redis://a/\", lease = {lease} }}"))
+    };
+    assert_eq!(lease("{ nodes = 2, share = 50 }"), [""; 0]);
+    let table = "{ nodes = 2, share = 90 }";
+    assert_eq!(
+        lease(table),
+        [format!(
+            "5: `store.lease` is {table}: at once a key is granted only 100 of 1000, besides what is in leases: \
+             take a smaller `share`, or a smaller `size`"
+        )]
+    );
+    assert_eq!(lease("{ nodes = 2, share = 90, size = 100 }"), [""; 0]);
+}

@@ -195,6 +195,7 @@ impl Connector for RedisConnector {
             Ok((own.key.clone(), self.limits(policy, store, &own.kind)?))
         };
         let on_server = OnServer {
+            place: format!("{} {}", store.shown_url(), store.prefix),
             names: KeyNames::new(&policy.key),
             limits: self.limits(policy, store, &policy.kind)?,
             overrides: policy.overrides.iter().map(own).collect::<Result<_, ConnectError>>()?,
@@ -225,6 +226,8 @@ fn check(policy: &LimiterPolicy) -> Result<(), ConnectError> {
 
 /// The limiters of all keys of a policy.
 struct OnServer {
+    /// The server, and the beginning of the names there.
+    place: String,
     names: KeyNames,
     limits: Limits,
     overrides: HashMap<String, Limits>,
@@ -242,6 +245,16 @@ impl Drop for Limits {
         if let Limits::Leased(limiter, runtime) = self {
             let limiter = Arc::clone(limiter);
             runtime.spawn(async move { limiter.shutdown().await });
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the word for the kind in names, with what the meaning of a state depends on.
+    fn kind(&self) -> &str {
+        match self {
+            Limits::Plain(limiter) => limiter.limit().kind(),
+            Limits::Leased(limiter, _) => limiter.limit().kind(),
         }
     }
 }
@@ -282,6 +295,16 @@ impl RemoteLimits for OnServer {
             };
             reset.map_err(|error| failure(&error))
         })
+    }
+
+    fn places(&self) -> Vec<String> {
+        let kind = self.limits.kind();
+        let others = self.overrides.iter().filter(|(_, own)| own.kind() != kind);
+        let mut places: Vec<_> =
+            others.map(|(key, own)| format!("{}: {key}", own.kind())).collect();
+        places.sort_unstable();
+        places.insert(0, format!("{} {kind}", self.place));
+        places
     }
 }
 

@@ -7,7 +7,7 @@ use super::key::of_override;
 use super::{Checks, messages};
 use crate::fields::Form;
 use crate::tree::{Node, Value};
-use crate::{KeyField, KeyPart, Kind, LimiterPolicy, Override, Room};
+use crate::{KeyField, KeyPart, Kind, Lease, LimiterPolicy, Override, Room};
 
 impl Checks<'_> {
     /// Checks a limiter. Returns it if it has no mistake.
@@ -34,8 +34,12 @@ impl Checks<'_> {
         let penalty = self.penalty(&given);
         let (filter, except) = (self.only(&given), self.except(&given));
         let key = self.key(&given);
-        let overrides = self.overrides(&given, &key, kind.as_ref());
+        let lease = redis.as_ref().and_then(|redis| redis.as_ref()?.lease);
+        let overrides = self.overrides(&given, &key, kind.as_ref(), lease);
         self.warn_of_limiter(&given, kind.as_ref());
+        let is_set = |field| {
+            matches!(given.get(field).map(|node: &Node| &node.value), Some(Value::Flag(true)))
+        };
         let limiter = LimiterPolicy {
             name: name?.to_owned(),
             key,
@@ -47,7 +51,8 @@ impl Checks<'_> {
             store: store?,
             redis: redis?,
             wait: given.get("wait").and_then(time),
-            shadow: matches!(given.get("shadow").map(|node| &node.value), Some(Value::Flag(true))),
+            shadow: is_set("shadow"),
+            reset: is_set("reset"),
             overrides,
         };
         (self.errors.len() == before).then_some(limiter)
@@ -58,6 +63,7 @@ impl Checks<'_> {
         given: &Given<'_>,
         key: &[KeyPart],
         kind: Option<&Kind>,
+        lease: Option<Lease>,
     ) -> Vec<Override> {
         let Some(node) = given.get("overrides") else { return Vec::new() };
         if key.len() != 1 || key[0] == KeyField::All {
@@ -83,6 +89,10 @@ impl Checks<'_> {
             if is_on_redis && let Some(expected) = kind.not_on_redis() {
                 let (place, store) = (entry.node.span.clone(), given.place_of("store"));
                 self.errors.push(messages::kind_not_on_redis(place, store, expected));
+            } else if let Some(lease) = lease
+                && let Some(leases) = given.get("store").and_then(|store| store.get("lease"))
+            {
+                self.lease_suits(&lease, &kind, entry.node.span.clone(), leases);
             } else if given.get("max_keys").is_some() && !kind.is_new_when_full() {
                 let place = given.place_of("max_keys");
                 let problem = messages::keys_are_kept(place, Some(entry.node.span.clone()));

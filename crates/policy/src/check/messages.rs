@@ -292,6 +292,11 @@ pub(super) fn too_small_to_lease(
     Problem::new(place, "limit", title, label).with_context(leases, "the leases")
 }
 
+pub(super) fn cut_by_leases(place: Range<usize>, leases: Range<usize>, cause: String) -> Problem {
+    Problem::new(place, "policy", "leases would cut this limit for ever", cause)
+        .with_context(leases, "the leases")
+}
+
 pub(super) fn two_sizes(keys: Range<usize>, memory: Range<usize>) -> Problem {
     let title = "`keys` and `memory` are both given";
     let label = "give either `memory` or `keys`, not both";

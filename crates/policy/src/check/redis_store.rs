@@ -1,5 +1,6 @@
 //! The server on which a limiter's keys are.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::given::{Given, whole};
@@ -101,7 +102,7 @@ impl Checks<'_> {
                 ));
             }
         }
-        Some(Lease {
+        let lease = Lease {
             nodes: u32::try_from(nodes).ok()?,
             share_percent: u32::try_from(share).ok()?,
             size: match size {
@@ -110,6 +111,31 @@ impl Checks<'_> {
             },
             expiry: expiry?,
             max_keys: usize::try_from(max_keys?).ok()?,
-        })
+        };
+        if let Some(kind) = kind {
+            self.lease_suits(&lease, kind, given.place_of("policy"), node);
+        }
+        Some(lease)
+    }
+
+    /// Reports leases that would cut a limiter for ever, and warns of those that cut most of its burst.
+    pub(super) fn lease_suits(
+        &mut self,
+        lease: &Lease,
+        kind: &Kind,
+        place: Range<usize>,
+        node: &Node,
+    ) {
+        let limit = kind.most_at_once();
+        if let Some(cause) = kind.cut_by(lease) {
+            self.errors.push(messages::cut_by_leases(place, node.span.clone(), cause));
+        } else if lease.keeps_back(limit) > limit / 2 {
+            let label = format!(
+                "at once a key is granted only {} of {limit}, besides what is in leases: take a smaller `share`, or \
+                 a smaller `size`",
+                limit - lease.keeps_back(limit)
+            );
+            self.warn("store.lease", node, label);
+        }
     }
 }

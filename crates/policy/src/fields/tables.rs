@@ -70,7 +70,7 @@ static DAYS: [Field; 7] = [
 ];
 
 /// The fields of a limiter.
-pub(crate) static LIMITER: [Field; 32] = [
+pub(crate) static LIMITER: [Field; 33] = [
     field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
     field("key", KEY_FORM, "Requests that agree in this share one limiter; `client` if left out."),
     field(
@@ -194,6 +194,11 @@ pub(crate) static LIMITER: [Field; 32] = [
         "The longest that a request waits for its permits; refused at once if left out.",
     ),
     field("shadow", Form::Flag, "Only counts what it would deny."),
+    field(
+        "reset",
+        Form::Flag,
+        "Lets keys on a server start full when a reload changes the kind or the window; it is refused otherwise.",
+    ),
     field(
         "overrides",
         Form::Overrides,

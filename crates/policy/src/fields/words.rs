@@ -35,7 +35,7 @@ const WORDS: [(&str, &str); 23] = [
 ];
 
 /// Values of fields that are left out.
-const DEFAULTS: [(&str, &str); 12] = [
+const DEFAULTS: [(&str, &str); 13] = [
     ("key", r#""client""#),
     ("refill", r#""smooth""#),
     ("start", r#""first""#),
@@ -46,6 +46,7 @@ const DEFAULTS: [(&str, &str); 12] = [
     ("when_full", r#""deny""#),
     ("wait", r#""refuse""#),
     ("shadow", "false"),
+    ("reset", "false"),
     ("match", "{}"),
     ("on", "{}"),
 ];

@@ -1,10 +1,11 @@
-//! The limiters that a server can keep: those that the scripts of `sluicegate-redis` take.
+//! The limiters that a server can keep, those that the scripts of `sluicegate-redis` take; and those that have leases.
 
 use std::time::Duration;
 
 use sluicegate::{Quota, Rate, Refill};
 
 use super::Kind;
+use crate::Lease;
 
 /// Most slots of a window.
 const MOST_SLOTS: u32 = 1_000;
@@ -79,6 +80,45 @@ impl Kind {
                  sliding_counter, sliding_log, weighted_log",
             ),
         }
+    }
+}
+
+impl Kind {
+    /// Returns the most permits that come back together: those of a window, or of an interval.
+    fn comes_back_together(&self) -> u64 {
+        match self {
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => match quota.refill() {
+                Refill::Smooth => 1,
+                Refill::Interval => quota.rate().permits().min(quota.burst()),
+            },
+            Kind::LeakyMinInterval(_) | Kind::Gcra { .. } => 1,
+            _ => self.most_at_once(),
+        }
+    }
+
+    /// Returns the reason why leases would cut a limiter of this kind for ever, or `None` if they do not: of a window they
+    /// would keep their part back each time.
+    #[must_use]
+    pub fn cut_by(&self, lease: &Lease) -> Option<String> {
+        let (limit, together) = (self.most_at_once(), self.comes_back_together());
+        let shared = limit.saturating_sub(lease.keeps_back(limit));
+        (shared < together).then(|| {
+            let cause = format!(
+                "leases keep {} permits back, so no more than {shared} of {together} would ever be granted",
+                limit - shared
+            );
+            match self {
+                Kind::TokenBucket { .. } | Kind::LeakyMeter(_) => format!(
+                    "{cause} in an interval: expected a limit of at least {} and a smaller `share`, a smooth bucket, \
+                     or no leases",
+                    together.saturating_add(limit - shared)
+                ),
+                _ => format!(
+                    "{cause} in a window: expected a smooth token_bucket or gcra, of which they cut only the \
+                     burst; or no leases"
+                ),
+            }
+        })
     }
 }
 

@@ -69,6 +69,16 @@ pub enum ReloadError {
         /// The reason.
         error: ConnectError,
     },
+    /// The keys of a limiter on a server would start full.
+    #[error(
+        "limiter \"{name}\": its keys would start full, since another kind, window, prefix or server has a place of its own \
+         for what was used, and nothing is carried over: write `reset = true` in its policy to let them, or keep these",
+        name = crate::escaped(name)
+    )]
+    StartsFull {
+        /// Its name.
+        name: String,
+    },
     /// The levels cannot be built. (Those of a file that has been checked can.)
     #[error(transparent)]
     Levels(#[from] HierarchyError),

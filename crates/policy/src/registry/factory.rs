@@ -88,6 +88,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             redis: None,
             wait: None,
             shadow: false,
+            reset: false,
             overrides: Vec::new(),
         });
         let add = || {

@@ -27,8 +27,8 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     ///
     /// # Errors
     ///
-    /// [`ReloadError::Unbuildable`], which checked policies do not lead to. Nothing has changed then,
-    /// and observers are told of [`Event::Refused`].
+    /// [`ReloadError::StartsFull`] if keys on a server would start full, and [`ReloadError::Unbuildable`], which checked policies
+    /// do not lead to. Nothing has changed then, and observers are told of [`Event::Refused`].
     pub fn reload(&self, policies: Policies) -> Result<Vec<Event>, Arc<ReloadError>> {
         let events = self.apply(policies).map_err(|error| self.refused(error))?;
         for event in &events {
@@ -84,6 +84,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         }
         let remotes: Vec<Remote> =
             policies.iter().map(|policy| self.connect(policy)).collect::<Result<_, _>>()?;
+        for (policy, remote) in policies.iter().zip(&remotes) {
+            self.check_places(policy, remote)?;
+        }
         let mut events = Vec::new();
         for (policy, remote) in policies.iter().zip(remotes) {
             events
@@ -108,6 +111,18 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             )),
         };
         connected.map_err(|error| ReloadError::Connect { name: policy.name.clone(), error })
+    }
+
+    /// Checks that what was used of a limiter on a server still counts, unless its policy or other fields of its key let it
+    /// start full.
+    fn check_places(&self, policy: &LimiterPolicy, remote: &Remote) -> Result<(), ReloadError> {
+        let Ok((_, form)) = self.form(&policy.name) else { return Ok(()) };
+        let before = if let Form::Remote(slot) = &form { Some(slot.places()) } else { None };
+        let after = remote.as_ref().map(|remote| remote.places());
+        if before == after || policy.reset || form.policy().key != policy.key {
+            return Ok(());
+        }
+        Err(ReloadError::StartsFull { name: policy.name.clone() })
     }
 
     /// Puts one policy in force.
@@ -141,8 +156,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                 (Form::One(slot), _) => self.enforce_one(slot, &old, policy)?,
                 (Form::Keys(slot), _) => self.enforce_keys(slot, &old, policy)?,
                 (Form::Remote(slot), Some(limits)) => {
+                    let keeps_places = slot.places() == limits.places();
                     slot.enforce(new(), limits);
-                    true
+                    keeps_places
                 }
                 (Form::Remote(_), None) => true,
             };

@@ -56,6 +56,10 @@ pub trait RemoteLimits: Send + Sync {
 
     /// Makes the limiter of a key full.
     fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()>;
+
+    /// Returns the place of what was used, with what its meaning depends on: first that of most keys, then those of
+    /// overrides that have another one. Limiters with the same places go on with what was used.
+    fn places(&self) -> Vec<String>;
 }
 
 /// The ways to ask a limiter on a server.
@@ -153,6 +157,11 @@ impl RemoteSlot {
 
     pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
         Arc::clone(&self.in_force.load().policy)
+    }
+
+    /// Returns the places of what was used.
+    pub(super) fn places(&self) -> Vec<String> {
+        self.in_force.load().limits.places()
     }
 
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.

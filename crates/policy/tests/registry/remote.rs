@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use sluicegate::Keyed;
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LimiterPolicy, RemoteAnswer, RemoteFailure, RemoteFuture,
-    RemoteLimits, RemoteRefusal, RemoteVerb,
+    ConnectError, Connector, Kind, LimiterPolicy, RedisStore, RemoteAnswer, RemoteFailure,
+    RemoteFuture, RemoteLimits, RemoteRefusal, RemoteVerb,
 };
 
 use super::*;
@@ -30,6 +30,7 @@ struct FakeServer {
 
 struct FakeLimits {
     keys: Keyed<String>,
+    place: String,
     has_failed: bool,
 }
 
@@ -43,7 +44,8 @@ impl Connector for FakeServer {
         match &policy.kind {
             Kind::TokenBucket { quota, .. } => {
                 let has_failed = store.url.contains("failed");
-                Ok(Some(Arc::new(FakeLimits { keys: Keyed::new(*quota), has_failed })))
+                let keys = Keyed::new(*quota);
+                Ok(Some(Arc::new(FakeLimits { keys, place: store.prefix.clone(), has_failed })))
             }
             kind => Err(ConnectError(format!("no {kind} here"))),
         }
@@ -72,6 +74,10 @@ impl RemoteLimits for FakeLimits {
     fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()> {
         self.keys.remove(key);
         Box::pin(async { Ok(()) })
+    }
+
+    fn places(&self) -> Vec<String> {
+        vec![self.place.clone()]
     }
 }
 
@@ -127,11 +133,41 @@ fn a_reload_reaches_handles_and_a_mistake_changes_nothing() {
     assert_eq!(now(handle.peek("ada", 0)).unwrap().pass.grant().limit(), 5);
 
     // Into the memory of the process, and back.
-    let local = shared(3, "up", "").replace("store = { redis = \"redis://up/\" }\n", "");
-    assert_eq!(words(&registry.reload(policies(&local)).unwrap()), ["replaced a"]);
+    let local = |fields| {
+        let text = shared(3, "up", fields);
+        policies(&text.replace("store = { redis = \"redis://up/\" }\n", ""))
+    };
+    assert!(starts_full(registry.reload(local(""))));
+    assert_eq!(words(&registry.reload(local("reset = true")).unwrap()), ["replaced a"]);
     assert_eq!(registry.keyed("a").unwrap().peek("ada", 0).unwrap().limit(), 3);
-    assert_eq!(words(&registry.reload(policies(&shared(2, "up", ""))).unwrap()), ["replaced a"]);
+    assert!(starts_full(registry.reload(policies(&shared(2, "up", "")))));
+    let back = policies(&shared(2, "up", "reset = true"));
+    assert_eq!(words(&registry.reload(back).unwrap()), ["replaced a"]);
     assert!(registry.remote("a").is_ok() && registry.keyed("a").is_err());
+}
+
+fn starts_full(outcome: Result<Vec<Event>, Arc<ReloadError>>) -> bool {
+    matches!(outcome, Err(error) if matches!(&*error, ReloadError::StartsFull { name } if name == "a"))
+}
+
+#[test]
+fn keys_on_a_server_start_full_only_if_the_policy_lets_them() {
+    let registry = connected(&shared(2, "up", ""));
+    let handle = registry.remote("a").unwrap();
+    now(handle.try_pass_with("ada", 2)).unwrap();
+    let elsewhere = |fields| {
+        let text = shared(2, "up", fields);
+        policies(&text.replace("\"redis://up/\"", "\"redis://up/\", prefix = \"other\""))
+    };
+    assert!(starts_full(registry.reload(elsewhere("cost = 2"))));
+    assert_eq!(handle.policy().redis.as_ref().unwrap().prefix, RedisStore::PREFIX);
+    assert!(now(handle.try_pass("ada")).is_err());
+    let events = registry.reload(elsewhere("reset = true")).unwrap();
+    assert_eq!(words(&events), ["replaced a"]);
+    assert!(now(handle.try_pass("ada")).is_ok());
+    // Other fields of a key make other keys, in memory too.
+    let other_key = shared(2, "up", "").replace("key = \"user\"", "key = \"path\"");
+    assert_eq!(words(&registry.reload(policies(&other_key)).unwrap()), ["replaced a"]);
 }
 
 #[test]

@@ -58,6 +58,45 @@ async fn limiters_whose_prefix_and_name_have_the_same_text_together_have_keys_of
     }
 }
 
+#[tokio::test]
+async fn a_kind_or_a_window_that_changes_live_does_not_start_full_unless_the_policy_lets_it() {
+    let server = Server::start();
+    let store = format!("store = {{ redis = \"{}\" }}", server.url());
+    let policies = |kind: &str| {
+        let text = format!("[limiters.api]\nkey = \"user\"\n{kind}\n{store}\n");
+        Policies::from_toml("limits.toml", &text).unwrap()
+    };
+    let window = |days| format!("policy = \"fixed_window\"\nlimit = 10\ninterval = \"{days} days\"");
+    let rate = "limit = 10\nrate = { amount = 1, interval = \"365 days\" }";
+    let changes = [
+        window(36_525),
+        window(20_000),
+        format!("policy = \"token_bucket\"\n{rate}"),
+        "policy = \"sliding_log\"\nlimit = 10\ninterval = \"365 days\"".to_owned(),
+    ];
+    let connector = Arc::new(RedisConnector::new(Handle::current()));
+    let registry = Registry::connected(policies(&changes[0]), connector).unwrap();
+    let api = registry.remote("api").unwrap();
+    let take_all = async || {
+        let mut granted = 0;
+        while api.try_pass("ada").await.is_ok() {
+            granted += 1;
+        }
+        granted
+    };
+    assert_eq!(take_all().await, 10);
+    for change in &changes[1..] {
+        let error = registry.reload(policies(change)).unwrap_err();
+        assert!(error.to_string().contains("`reset = true`"), "{error}");
+        assert_eq!(take_all().await, 0, "{change}");
+    }
+    // Other numbers keep what was used.
+    registry.reload(policies(&changes[0].replace("limit = 10", "limit = 12"))).unwrap();
+    assert_eq!(take_all().await, 2);
+    registry.reload(policies(&format!("{}\nreset = true", changes[1]))).unwrap();
+    assert_eq!(take_all().await, 10);
+}
+
 /// A registry with a limiter that leases up to half of 1,000 permits, of which none comes back within a day.
 fn leasing(server: &Server, connector: &RedisConnector, more: &str) -> Registry {
     Registry::connected(policies_with_a_lease(server, more), Arc::new(connector.clone())).unwrap()
@@ -67,9 +106,9 @@ fn policies_with_a_lease(server: &Server, more: &str) -> Policies {
     let text = format!(
         r#"
         [limiters.api]
-        policy = "fixed_window"
+        policy = "token_bucket"
         limit = 1_000
-        interval = "365 days"
+        rate = {{ amount = 1, interval = "365 days" }}
         key = "user"
         store = {{ redis = "{}", prefix = "app"{more} }}
         "#,
@@ -78,7 +117,7 @@ fn policies_with_a_lease(server: &Server, more: &str) -> Policies {
     Policies::from_toml("limits.toml", &text).unwrap()
 }
 
-const LEASE: &str = ", lease = { nodes = 1, share = 50 }";
+const LEASE: &str = ", lease = { nodes = 1, share = 50, expiry = \"1 hour\" }";
 
 /// Makes the key hot, so that its lease holds some permits. Returns how many were granted.
 async fn use_a_lease(registry: &Registry) -> u64 {
