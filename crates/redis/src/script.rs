@@ -40,12 +40,16 @@ impl fmt::Debug for Script {
     }
 }
 
-/// Declares the script of a file, behind the part that all begin with.
+/// Declares the script of a file, behind the part that all begin with; what it does ahead of the functions of that part is in
+/// another file.
 macro_rules! script {
-    ($Name:ident, $file:literal) => {
+    ($Name:ident, $file:literal $(, ahead: $ahead:literal)?) => {
         pub(crate) static $Name: Script = Script::new(
             $file,
             concat!(
+                include_str!("scripts/request.lua"),
+                "\n",
+                $(include_str!(concat!("scripts/", $ahead, ".lua")), "\n",)?
                 include_str!("scripts/prelude.lua"),
                 "\n",
                 include_str!(concat!("scripts/", $file, ".lua"))
@@ -54,7 +58,7 @@ macro_rules! script {
     };
 }
 
-script!(TOKEN_BUCKET, "token_bucket");
+script!(TOKEN_BUCKET, "token_bucket", ahead: "token_bucket_take");
 script!(INTERVAL_BUCKET, "interval_bucket");
 script!(GCRA, "gcra");
 script!(FIXED_WINDOW, "fixed_window");
@@ -67,6 +71,8 @@ script!(CONCURRENCY, "concurrency");
 macro_rules! joined {
     ($($file:literal)*) => {
         concat!(
+            include_str!("scripts/request.lua"),
+            "\n",
             include_str!("scripts/prelude.lua"),
             "\nlocal limits = {}\n",
             $(

@@ -22,6 +22,7 @@
 //! | `give_back` | grants that are given back in part, at random |
 //! | `oracle` | slow references in exact fractions |
 //! | `other_client` | the scripts by a client that is not of the crate `redis` |
+//! | `rights` | users of a server that may not run all commands |
 //! | `random` | each script against its reference and the engine, by random steps |
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
@@ -43,6 +44,7 @@ mod oracle;
 mod other_client;
 mod proxy;
 mod random;
+mod rights;
 mod scripts;
 pub(crate) mod server;
 mod states;

@@ -18,9 +18,6 @@ use super::micros;
 use super::reply::Reply;
 use crate::error::LimitError;
 
-/// Microseconds by which a server's clock may be set back before what was granted is moved to the present.
-const SKEW_MICROS: u64 = 1_000_000;
-
 /// The limit of a window, and its length.
 #[derive(Clone, Copy, Debug)]
 struct Window {
@@ -31,11 +28,6 @@ struct Window {
 impl Window {
     fn new(limit: Rate) -> Result<Window, LimitError> {
         Ok(Window { limit: limit.permits(), micros: micros("window", limit.period())? })
-    }
-
-    /// Returns windows, or slots, of `micros` that may be ahead of the clock.
-    fn most_ahead(micros: u64) -> u64 {
-        1 + SKEW_MICROS / micros
     }
 }
 

@@ -20,7 +20,7 @@ local function last_time()
 end
 
 local last = last_time()
-if last and last > now + hold + MICROS_OF_SKEW then
+if last and is_ahead(last - hold) then
   -- The clock was set back: nobody holds permits for longer than from now on, with the same distances.
   local holders = redis.call('ZRANGEBYSCORE', key, '0', '+inf', 'WITHSCORES')
   for index = 1, #holders, 2 do
@@ -56,19 +56,27 @@ if not granted or granted == 0 or is_look then
   return { granted or -1, now, used, math.max(0, (last or now) - now), enough - now }
 end
 
-redis.call('ZREMRANGEBYSCORE', key, '0', now)
 if verb == 'leave' then
   used = used - permits
+  if used == 0 then
+    redis.call('DEL', key)
+    return { granted, now, 0, 0, 0 }
+  end
+  -- The first one needs no memory: so a server without any refuses none of them.
+  redis.call('ZREM', key, '')
+  redis.call('ZADD', key, 'XX', '0', '')
+  redis.call('ZREMRANGEBYSCORE', key, '0', now)
   redis.call('ZREM', key, member)
+  redis.call('ZADD', key, -used, '#')
+  last = last_time()
 else
   if not is_held then used = used + permits end
-  redis.call('ZADD', key, now + hold, member)
+  last = math.max(now + hold, last or 0)
+  redis.call('ZADD', key, 'XX', '0', '')
+  expire(last)
+  redis.call('ZREMRANGEBYSCORE', key, '0', now)
+  redis.call('ZADD', key, -used, '#', now + hold, member)
+  -- The key may be new.
+  if used == permits then expire(last) end
 end
-if used == 0 then
-  redis.call('DEL', key)
-  return { granted, now, 0, 0, 0 }
-end
-last = last_time()
-redis.call('ZADD', key, -used, '#')
-if not is_test then redis.call('PEXPIREAT', key, expiry(last)) end
 return { granted, now, used, math.max(0, last - now), 0 }

@@ -2,19 +2,20 @@
 --
 -- State: the start of the window, and the permits granted in it.
 --
--- Terms: limit; microseconds of the window; 1 if it begins with a multiple; microseconds by which a
--- start may be ahead of the clock. Argument of give_back: the start of the window that was charged
+-- Terms: limit; microseconds of the window; 1 if it begins with a multiple. Argument of give_back: the start of the window
+-- that was charged
 
-local limit, length, is_aligned, most_ahead = cmsgpack.unpack(terms)
+local limit, length, is_aligned = cmsgpack.unpack(terms)
 
 local present = is_aligned == 1 and now - math.fmod(now, length) or now
 local start, count = load(2, 2)
 -- A window of which all was given back has not begun.
 if not start or start + length <= now or count == 0 then
   start, count = present, 0
-elseif start > present + most_ahead then
-  -- The clock was set back: what was granted counts in the present window.
+elseif is_ahead(start) then
+  -- What was granted counts in the present window.
   start = present
+  save(start + length, start, count)
 end
 
 if verb == 'give_back' then

@@ -10,19 +10,25 @@
 local capacity, interval, speed, fill, debt = cmsgpack.unpack(terms)
 
 local at, ahead = load(2, 2)
+
+local function store()
+  save(at + divide_up(ahead, speed), at, ahead)
+end
+
 if verb == 'give_back' then
   -- Exact, because nothing has happened since.
   local given = at == argument(1) and ahead == argument(2) and math.min(permits, (divide(ahead, interval))) or 0
   if given > 0 then
     ahead = ahead - given * interval
-    save(at + divide_up(ahead, speed), at, ahead)
+    store()
   end
   return { given, now, at or now, ahead or 0 }
 end
 if at then
-  local elapsed
-  at, elapsed = since(at)
+  local elapsed, is_set_back
+  at, elapsed, is_set_back = since(at)
   ahead = elapsed >= fill and 0 or math.max(0, ahead - elapsed * speed)
+  if is_set_back then store() end
 else
   at, ahead = now, 0
 end
@@ -35,8 +41,6 @@ if verb == 'reserve' and not granted then
 end
 if granted then
   ahead = ahead + granted * interval
-  if not is_look then
-    save(at + divide_up(ahead, speed), at, ahead)
-  end
+  if not is_look then store() end
 end
 return { granted or -1, now, at, ahead }

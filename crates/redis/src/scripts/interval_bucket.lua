@@ -25,10 +25,11 @@ if verb == 'give_back' then
   return { given, now, at or now, tokens or capacity }
 end
 if at then
-  local from, elapsed = since(at)
+  local from, elapsed, is_set_back = since(at)
   -- Earlier only if the clock was set back.
   at = math.min(at, from)
   tokens = math.min(tokens, capacity)
+  if is_set_back then store() end
   local missing = divide_up(capacity - tokens, gain)
   local intervals, rest = divide(elapsed, interval)
   if intervals > missing then

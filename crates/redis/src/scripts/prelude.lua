@@ -1,52 +1,13 @@
--- The part that all scripts begin with.
---
--- KEYS[1]  key of the limiter
--- KEYS[2]  for give_back, if it may be delivered twice: a marker, by which it does nothing a second time
--- ARGV[1]  verb
--- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
--- ARGV[3]  time in microseconds since 1970; empty for that of the server
--- ARGV[4]  terms: the numbers of the limit, in MessagePack, which takes a fraction of the time of reading as many texts
--- ARGV[5]  first argument of the verb
---
--- Verbs:
---   take       takes all permits or none
---   up_to      takes at least one
---   lease      takes at least as many as its argument says
---   peek       takes nothing
---   reserve    takes all for an instant at which they are earned, if that is at most so many microseconds away
---   charge     takes as many as a debt, or a count, has room for
---   give_back  gives permits of a grant back, which its reply has described
---
--- Each script replies with integers: the permits granted, charged or given back, or -1 for a denial; the time; and its
--- own state.
---
--- A number of Lua is a double, exact for integers up to 2^53. Every sum and product here stays below that,
--- by the bounds that the program checks when a limit is made. MessagePack keeps them as integers, and a number that is
--- an argument of a call is written in all its digits. (`..` and `tostring` would round it.)
+-- The constants and functions of all scripts, behind the request.
 
 local MICROS_OF_SKEW = 1000000
 
 -- The largest count of a window, below which sums of two are exact.
 local MOST_COUNT = 2 ^ 47
 
--- The request. A script of several limits puts another one here for each of them.
-local key, verb, permits, terms = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[4]
--- True if nothing is to be written.
-local is_look = verb == 'peek'
-
-local is_test = ARGV[3] ~= ''
-
 -- Returns an argument of the verb.
 local function argument(index)
   return tonumber(ARGV[4 + index])
-end
-
-local now
-if is_test then
-  now = tonumber(ARGV[3])
-else
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
 end
 
 if verb == 'give_back' and KEYS[2] then
@@ -93,10 +54,19 @@ local function multiply_and_divide(a, b, divisor, base)
   return whole * b + quotient, rest
 end
 
--- Returns the time from which a state counts that was written at `at`, and the time passed since. If the
--- clock was set back a little, time stands still until then; if by more, the state counts from now on.
+-- A clock that was set back. If a state is ahead of it by no more than a second, time stands still until it has caught up.
+-- If by more, the state counts from now on, and is written so at once, whatever the verb and the answer: otherwise a key
+-- without permits, whose denials write nothing, would count from now on at each request, and get none until then.
+
+-- Returns whether the time of a state is so far ahead that the clock was set back.
+local function is_ahead(at)
+  return at > now + MICROS_OF_SKEW
+end
+
+-- Returns the time from which a state counts that was written at `at`, the time passed since, and whether the state is to be
+-- written at once.
 local function since(at)
-  if at > now + MICROS_OF_SKEW then return now, 0 end
+  if is_ahead(at) then return now, 0, true end
   if at > now then return at, 0 end
   return now, now - at
 end
@@ -128,9 +98,19 @@ local function load(least, most)
   if stored then return checked(least, most, pcall(cmsgpack.unpack, stored)) end
 end
 
--- Time at which a key may be forgotten, in milliseconds, if that is at `micros`. Rounded up.
+-- Returns the time at which a key may be forgotten, in milliseconds, if that is at `micros`. Rounded up.
 local function expiry(micros)
-  return math.ceil(math.min(micros, 2 ^ 52) / 1000)
+  -- As an integer, which is written in a fifth of the time of a float.
+  return string.format('%d', math.ceil(math.min(micros, 2 ^ 52) / 1000))
+end
+
+-- A command that the server refuses, for want of a right or of memory, ends the script, and the commands before it stay. So a
+-- script that writes a key by several first tries them in a way that changes nothing, or does no harm, and takes permits by
+-- the last one.
+
+-- Has the key be forgotten at `micros`, if there is one. In a test, never.
+local function expire(micros)
+  if not is_test then redis.call('PEXPIREAT', key, expiry(micros)) end
 end
 
 -- Stores numbers until `micros`. In a test, whose time is not the server's, for ever.

@@ -3,24 +3,26 @@
 --
 -- State: the number of the present window; the permits granted in the window before; those in this one.
 --
--- Terms: limit; microseconds of the window; base of the long division; windows by which a number may be
--- ahead of the clock. Argument of give_back: the number of the window that was charged
+-- Terms: limit; microseconds of the window; base of the long division. Argument of give_back: the number of the window that
+-- was charged
 
-local limit, length, base, most_ahead = cmsgpack.unpack(terms)
+local limit, length, base = cmsgpack.unpack(terms)
 
 local present = divide(now, length)
 local window, previous, current = load(3, 3)
+
+local function save_counts()
+  save((window + 2) * length, window, previous, current)
+end
+
 if not window or window < present - 1 then
   window, previous, current = present, 0, 0
 elseif window == present - 1 then
   window, previous, current = present, current, 0
-elseif window > present + most_ahead then
-  -- The clock was set back: what was granted counts as of now.
+elseif is_ahead(window * length) then
+  -- What was granted counts as of now.
   window = present
-end
-
-local function save_counts()
-  save((window + 2) * length, window, previous, current)
+  save_counts()
 end
 
 if verb == 'give_back' then

@@ -15,8 +15,8 @@ local function grant(index)
 end
 
 local total, _, at = grant(-1)
-if total and at > now + MICROS_OF_SKEW then
-  -- The clock was set back: what was granted counts from now on, with the same distances.
+if total and is_ahead(at) then
+  -- What was granted counts from now on, with the same distances.
   local entries = redis.call('ZRANGE', key, '0', '-1', 'WITHSCORES')
   for index = 1, #entries, 2 do
     local moved = tonumber(entries[index + 1]) - (at - now)
@@ -45,10 +45,13 @@ local granted = decide(limit - used, math.min(MOST_COUNT - used, 2 ^ 52 - before
 if granted then
   used = used + granted
   if granted > 0 and not is_look then
-    if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', gone - 1) end
     local member = string.format('%016.0f:%.0f', before + granted, granted)
+    redis.call('ZADD', key, 'XX', at, member)
+    expire(at + length)
+    if gone > 0 then redis.call('ZREMRANGEBYRANK', key, '0', gone - 1) end
     redis.call('ZADD', key, at, member)
-    if not is_test then redis.call('PEXPIREAT', key, expiry(at + length)) end
+    -- The key is new.
+    if before == 0 then expire(at + length) end
   end
   return { granted, now, used, at + length - now, 0 }
 end

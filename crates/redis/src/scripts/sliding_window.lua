@@ -4,17 +4,16 @@
 -- ends with it; `shift`, slots by which numbers are ahead of the clock, because it was set back; and under
 -- the number of each slot that counts, modulo their number, its permits.
 --
--- Terms: limit; microseconds of a slot; slots that count; slots by which a number may be ahead of the
--- clock. Argument of give_back: the number of the slot that was charged
+-- Terms: limit; microseconds of a slot; slots that count. Argument of give_back: the number of the slot that was charged
 
-local limit, length, slots, most_ahead = cmsgpack.unpack(terms)
+local limit, length, slots = cmsgpack.unpack(terms)
 
 local head = redis.call('HMGET', key, 'slot', 'used', 'shift')
-local old_shift = tonumber(head[3] or '0')
-local shift = old_shift
+local shift = tonumber(head[3] or '0')
 local slot, used = divide(now, length) + shift, tonumber(head[2] or '0')
 local latest = tonumber(head[1] or '') or slot
-if latest > slot + most_ahead then shift, slot = shift + latest - slot, latest end
+local is_set_back = is_ahead((latest - shift) * length)
+if is_set_back then shift, slot = shift + latest - slot, latest end
 slot = math.max(slot, latest)
 
 -- Returns the names of the slots from `first` to `last`.
@@ -37,40 +36,55 @@ local function until_gone(number)
   return (number + slots - shift) * length - now
 end
 
+if is_set_back then
+  redis.call('HSET', key, 'shift', shift)
+  expire(now + until_gone(slot))
+end
+
 local first, last_gone = latest - slots + 1, math.min(slot - slots, latest)
 for _, count in ipairs(counts(first, last_gone)) do used = used - count end
 
-local function store(change)
-  if last_gone == latest then
-    redis.call('DEL', key)
-  elseif last_gone >= first then
-    redis.call('HDEL', key, unpack(names(first, last_gone)))
+-- Writes the count of a slot, and what has changed with it.
+local function store(changed, count)
+  local is_new, at = last_gone == latest or not head[1], now + until_gone(slot)
+  -- In the same slot, the time at which it expires is the same too, and nothing has gone.
+  if is_new or slot > latest then
+    if head[1] then
+      redis.call('HSET', key, 'slot', latest)
+    else
+      redis.call('SET', key, '', 'XX')
+    end
+    expire(at)
+    if not is_new then
+      redis.call('HDEL', key, unpack(names(first, last_gone)))
+    elseif head[1] then
+      redis.call('DEL', key)
+    end
   end
-  redis.call('HINCRBY', key, math.fmod(change.slot, slots), change.permits)
-  if head[1] and slot == latest and shift == old_shift then
-    -- So the time at which it expires is the same too.
-    redis.call('HSET', key, 'used', used)
-  else
-    redis.call('HSET', key, 'slot', slot, 'used', used, 'shift', shift)
-    if not is_test then redis.call('PEXPIREAT', key, expiry(now + until_gone(slot))) end
-  end
+  redis.call('HSET', key, math.fmod(changed, slots), count, 'slot', slot, 'used', used, 'shift', shift)
+  if is_new then expire(at) end
 end
 
 if verb == 'give_back' then
   local charged, given = argument(1), 0
   if charged > slot - slots and charged <= latest then
-    given = math.min(permits, counts(charged, charged)[1])
-  end
-  if given > 0 then
-    used = used - given
-    store({ slot = charged, permits = -given })
+    local count = counts(charged, charged)[1]
+    given = math.min(permits, count)
+    if given > 0 then
+      used = used - given
+      store(charged, count - given)
+    end
   end
   return { given, now, used, 0, 0, slot }
 end
 local granted = decide(limit - used, MOST_COUNT - used)
 if granted then
   used = used + granted
-  if not is_look then store({ slot = slot, permits = granted }) end
+  if not is_look then
+    -- A new slot may take the name of one that has gone.
+    local count = slot == latest and head[1] and counts(slot, slot)[1] or 0
+    store(slot, count + granted)
+  end
   return { granted, now, used, until_gone(slot), 0, slot }
 end
 -- The slots leave in order: finds the one with which enough has left, and the last with any.

@@ -30,9 +30,10 @@ local at, tokens, part = state[1], state[2], state[3]
 local lots, in_lots = {}, 0
 -- Tokens that are dying, if a part of the next one is earned: a whole one is dead as soon as a part of it is.
 local dying = 0
+local is_set_back
 if at then
   local elapsed, earned
-  at, elapsed = since(at)
+  at, elapsed, is_set_back = since(at)
   -- After a change of the rate, a part could be more than a token.
   earned, part = earn(elapsed, math.min(part, period - 1))
   tokens = tokens + earned
@@ -60,6 +61,7 @@ local function store()
   end
   save(at + micros + 1, unpack(numbers))
 end
+if is_set_back then store() end
 
 -- Takes permits, the oldest first, and returns the age of the grant: that of its last permit, such that none of them is
 -- told to be younger than it is.

@@ -1,5 +1,7 @@
 //! A server whose clock is set back, or jumps forward.
 
+use sluicegate::Denied;
+
 use super::scripts::{Step, run};
 use super::server::Server;
 use super::verbs::limits;
@@ -46,6 +48,34 @@ fn a_clock_that_jumps_forward_earns_the_jump_and_at_most_the_limit() {
             let granted = if lasts_longer { 6 } else { granted };
             assert_eq!(answers[1].as_ref().unwrap().permits(), granted, "{limit:?}, {ahead}");
             assert!(answers[2].is_err(), "{limit:?}, {ahead}: more than the limit");
+        }
+    }
+}
+
+#[test]
+fn after_the_clock_was_set_back_a_key_without_permits_gets_them_when_its_denials_said() {
+    let server = Server::start();
+    let mut connection = server.connection();
+    for limit in limits() {
+        // To the window before, or the slot; to the one before that; and by more than any of them lasts.
+        for back in [2 * SECOND, 20 * SECOND, 3_600 * SECOND, 365 * 86_400 * SECOND] {
+            for verb in [Verb::Take, Verb::UpTo, Verb::Peek] {
+                let key = format!("{back} {verb:?}");
+                let mut ask = |micros, verb, permits| {
+                    let step = Step { micros, verb, permits };
+                    run(&mut connection, &limit, &key, &[step]).pop().unwrap()
+                };
+                ask(START, Verb::Take, 10).unwrap();
+                let now = START - back;
+                let wait = |answer: Result<_, Denied>| {
+                    answer.unwrap_err().retry_after().unwrap().as_nanos().div_ceil(1_000) as u64
+                };
+                let first = wait(ask(now, verb, 1));
+                let second = wait(ask(now + first / 2, verb, 1));
+                assert_eq!(second, first - first / 2, "{limit:?}, {key}: the same instant");
+                wait(ask(now + first - 1, verb, 1));
+                assert!(ask(now + first, Verb::Take, 1).is_ok(), "{limit:?}, {key}");
+            }
         }
     }
 }

@@ -93,6 +93,10 @@ impl Terms for SlidingCounter {
         Ok(SlidingCounter { window: Window { limit, ..self.window } }.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        self.window.limit
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let counts = self.counts(reply)?;
         Some(Standing {
@@ -116,7 +120,7 @@ impl From<SlidingCounter> for RedisLimit {
     fn from(counter: SlidingCounter) -> RedisLimit {
         let Window { limit, micros } = counter.window;
         let base = base_for(micros).unwrap_or(2);
-        let numbers = [limit, micros, base, Window::most_ahead(micros)];
+        let numbers = [limit, micros, base];
         RedisLimit {
             script: &script::SLIDING_COUNTER,
             kind: format!("sc{micros}"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate::{Rate, Standing};
 
-use super::{SKEW_MICROS, Window};
+use super::Window;
 use crate::error::LimitError;
 use crate::limit::reply::Reply;
 use crate::limit::{RedisLimit, Terms, packed};
@@ -40,6 +40,10 @@ impl Terms for FixedWindow {
         Ok(FixedWindow { window: Window { limit, ..self.window }, ..*self }.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        self.window.limit
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, count] = reply.state else { return None };
         let used = u64::try_from(count).ok()?;
@@ -61,9 +65,7 @@ impl Terms for FixedWindow {
 impl From<FixedWindow> for RedisLimit {
     fn from(fixed: FixedWindow) -> RedisLimit {
         let Window { limit, micros } = fixed.window;
-        let most_ahead =
-            if fixed.is_aligned { Window::most_ahead(micros) * micros } else { SKEW_MICROS };
-        let numbers = [limit, micros, u64::from(fixed.is_aligned), most_ahead];
+        let numbers = [limit, micros, u64::from(fixed.is_aligned)];
         let name = if fixed.is_aligned { "fw" } else { "wf" };
         RedisLimit {
             script: &script::FIXED_WINDOW,

@@ -59,6 +59,10 @@ impl Terms for SlidingWindow {
         Ok(SlidingWindow { window: Window { limit, ..self.window }, ..*self }.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        self.window.limit
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         standing(self.window.limit, reply)
     }
@@ -77,7 +81,7 @@ impl From<SlidingWindow> for RedisLimit {
     fn from(sliding: SlidingWindow) -> RedisLimit {
         let (limit, slot_micros, slots) =
             (sliding.window.limit, sliding.slot_micros, sliding.slots());
-        let numbers = [limit, slot_micros, slots, Window::most_ahead(slot_micros)];
+        let numbers = [limit, slot_micros, slots];
         RedisLimit {
             script: &script::SLIDING_WINDOW,
             kind: format!("sw{slot_micros}x{slots}"),
