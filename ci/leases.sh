@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 ci/setup.sh base
 
 [[ "${1:-1}" =~ ^[1-9][0-9]*$ && $# -le 1 ]] || { echo "usage: ci/leases.sh [STEPS]" >&2; exit 2; }
-# Six limits with three numbers of nodes, each with two seeds.
-export SLUICEGATE_LEASE_STEPS=$((${1:-1000000} / 36 + 1))
+# Three limits with three numbers of nodes, each with two seeds.
+export SLUICEGATE_LEASE_STEPS=$((${1:-1000000} / 18 + 1))
 
 cargo test -q -p sluicegate-redis --lib simulation -- --nocapture
 

@@ -20,8 +20,7 @@
 //! Let the limit admit `burst` permits at once, and `N` nodes hold leases of at most `K` permits each. The server
 //! enforces the same limit with a burst of `C = burst - N K`, of which it is known that in any span (s, t] it *charges* no
 //! more than `C + A(t) - A(s)` permits that are kept: a permit that is given back counts as if it had never
-//! been charged. (`A` is what the limit earns by the server's clock. For a window, read: no more than `C` in a
-//! window.) Permits that a node has been told of, has not granted to a caller and could yet, are *in hand*.
+//! been charged. (`A` is what the limit earns by the server's clock.) Permits that a node has been told of, has not granted to a caller and could yet, are *in hand*.
 //!
 //! **Theorem.** All nodes together grant at most `burst + A(t) - A(s)` permits in any span (s, t].
 //!

@@ -67,6 +67,10 @@ pub(crate) trait Terms: fmt::Debug + Send + Sync {
     /// Returns the limit with the same rate, or the same window, that grants at most `limit` at once.
     fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError>;
 
+    /// Returns the most permits that come back together: a limiter that can grant fewer at once never grants all
+    /// of its limit.
+    fn comes_back_together(&self) -> u64;
+
     /// Reads the state of `reply`; `None` if it is none of this script.
     fn standing(&self, reply: &Reply) -> Option<Standing>;
 

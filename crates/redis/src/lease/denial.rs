@@ -36,12 +36,30 @@ impl CachedDenial {
         now: u64,
     ) -> Option<Denied> {
         let missing = permits.checked_sub(held).filter(|&missing| missing >= self.least)?;
-        let reply = Reply::new(&self.reply)?;
-        let Standing { limit, used, reset_after } = terms.limit.terms().standing(&reply)?;
-        let wait = terms.limit.terms().retry_after(&reply, missing)?;
-        if missing <= limit.saturating_sub(used) || since(self.sent, now) >= wait {
+        let wait = terms.limit.terms().retry_after(&Reply::new(&self.reply)?, missing)?;
+        if since(self.sent, now) >= wait {
             return None;
         }
+        self.of_counted(terms, permits, held, now)
+    }
+
+    /// Returns the denial of `permits` to a caller whose need was counted when the server decided, and for which `held` are
+    /// left: also if it could be granted by now, or a server that is further away than the wait would never
+    /// deny. None if the server had as many.
+    pub(super) fn of_counted(
+        &self,
+        terms: &LeaseTerms,
+        permits: u64,
+        held: u64,
+        now: u64,
+    ) -> Option<Denied> {
+        let missing = permits.checked_sub(held)?;
+        let reply = Reply::new(&self.reply)?;
+        let Standing { limit, used, reset_after } = terms.limit.terms().standing(&reply)?;
+        if missing <= limit.saturating_sub(used) {
+            return None;
+        }
+        let wait = terms.limit.terms().retry_after(&reply, missing)?;
         let passed = since(self.received, now);
         let used = limit - limit.saturating_sub(used).saturating_add(held).min(limit);
         let standing =

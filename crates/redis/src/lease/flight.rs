@@ -19,6 +19,9 @@ use crate::limit::reply::Reply;
 /// decides; what is left of it afterwards is the lease. So it holds no more than `room` then, which was free when
 /// the request started and is still.
 ///
+/// Its answer is an answer to each of these callers, a grant or a denial. Callers that come while it is on its way are counted
+/// in the next one, if what is left does not suffice for them. So none waits for more than two.
+///
 /// If it is dropped before it has landed, its callers try again.
 #[derive(Debug)]
 pub(crate) struct Flight {
@@ -39,7 +42,7 @@ pub(crate) struct Flight {
 // ORDERING: Relaxed throughout: estimates, which no permit depends on.
 // MODEL: none; the permits are in the word.
 impl Flight {
-    /// Starts a request for callers, the first of which needs more than the `hand`.
+    /// Starts a request for callers that need more than the `hand`.
     pub(super) fn start(
         key: &Arc<LeasedKey>,
         slow: &mut Slow,
@@ -50,8 +53,9 @@ impl Flight {
     ) -> Flight {
         let size = slow.size.next(now, terms.most);
         let sum = counted.iter().fold(0_u64, |sum, waiter| sum.saturating_add(waiter.ask.permits));
-        let first = counted.first().map_or(1, |waiter| waiter.ask.least());
-        let least = first.saturating_sub(hand).max(1);
+        // What suffices for one of them is taken, or that one would have to ask again.
+        let fewest = counted.iter().map(|waiter| waiter.ask.least()).min().unwrap_or(1);
+        let least = fewest.saturating_sub(hand).max(1);
         let permits = sum.saturating_sub(hand).saturating_add(size);
         let permits = permits.min(terms.limit.limit()).max(least);
         key.word.set_flying();
@@ -145,16 +149,19 @@ impl Flight {
         let charged = Reply::new(&numbers).and_then(|reply| terms.limit.terms().charged(&reply));
         self.note_standing(&numbers, now, terms);
         let is_short = granted < self.permits;
-        slow.denial = is_short.then(|| {
-            slow.size.was_short();
-            // Of what it granted a part, it has nothing left.
-            let least = if granted == 0 { self.least } else { 1 };
-            CachedDenial::new(numbers, least, self.sent, now)
-        });
+        // Of what it granted a part, it has nothing left.
+        let least = if granted == 0 { self.least } else { 1 };
+        let denial = CachedDenial::new(numbers, least, self.sent, now);
 
         let mut left = self.hand + granted;
         let (mut next, counted) = (Vec::new(), mem::take(&mut self.counted));
-        self.hand_out(counted, &mut next, &mut left, slow, now, terms);
+        let of_counted =
+            |permits, left: u64| denial.of_counted(terms, permits, left, now);
+        self.hand_out(counted, &mut next, &mut left, of_counted, now, terms);
+        slow.denial = is_short.then_some(denial);
+        if is_short {
+            slow.size.was_short();
+        }
         // What the callers did not use is the lease. If some have gone, it may be more than fits: lost.
         left = left.min(self.room);
         let fresh = left.min(granted);
@@ -163,7 +170,9 @@ impl Flight {
         if !slow.late.is_empty() {
             left += key.word.take_all();
             let late = mem::take(&mut slow.late);
-            self.hand_out(late, &mut next, &mut left, slow, now, terms);
+            let denial = slow.denial.as_ref();
+            let of_late = |permits, left: u64| denial?.answer(terms, permits, left, now);
+            self.hand_out(late, &mut next, &mut left, of_late, now, terms);
         }
         // The next one is asked for when a quarter is left; not while the server has less than is asked for.
         let low_water = if is_short { 0 } else { self.room.min(left).div_ceil(4) };
@@ -176,14 +185,14 @@ impl Flight {
         Some(Flight::start(&key, slow, next, left, now, terms))
     }
 
-    /// Answers callers, first come first served, from `left` permits. Those for whom the server has to be asked
-    /// become the `rest`.
+    /// Answers callers, first come first served, from `left` permits, or by a denial. Those for whom the server has to be
+    /// asked become the `rest`.
     fn hand_out(
         &self,
         waiters: impl IntoIterator<Item = Waiter>,
         rest: &mut Vec<Waiter>,
         left: &mut u64,
-        slow: &Slow,
+        denial: impl Fn(u64, u64) -> Option<Denied>,
         now: u64,
         terms: &LeaseTerms,
     ) {
@@ -199,11 +208,7 @@ impl Flight {
                 }
                 continue;
             }
-            let denied: Option<Denied> = slow
-                .denial
-                .as_ref()
-                .and_then(|denial| denial.answer(terms, waiter.ask.least(), *left, now));
-            match denied {
+            match denial(waiter.ask.least(), *left) {
                 // If it has gone, it needs no answer.
                 Some(denied) => drop(waiter.tell(Told::Answer(Err(denied)))),
                 None => rest.push(waiter),

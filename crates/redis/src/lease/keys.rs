@@ -1,8 +1,9 @@
 //! The keys with a lease, of which there are never more than the options say.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
 
 use sluicegate::{Denied, KeyTable, Quota, Rate};
 
@@ -19,11 +20,12 @@ pub(super) struct LeasedKeys {
     /// Counts calls: what it denies is hot. None if all keys are.
     heat: Option<KeyTable<str>>,
     expiry_nanos: u64,
-    sweep_at: AtomicU64,
+    /// Whether a task, or a thread, ends the leases of idle keys.
+    is_swept: AtomicBool,
     is_closed: AtomicBool,
 }
 
-// ORDERING: Relaxed throughout: a count, a time and a flag, which no permit depends on.
+// ORDERING: Relaxed throughout, but where it says more: a count and a flag, which no permit depends on.
 // MODEL: none; the keys are in the map.
 impl LeasedKeys {
     pub(super) fn new(options: &LeaseOptions) -> Result<LeasedKeys, LeaseError> {
@@ -42,7 +44,7 @@ impl LeasedKeys {
             heat,
             // At most a day.
             expiry_nanos: options.expiry().as_nanos() as u64,
-            sweep_at: AtomicU64::new(0),
+            is_swept: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         })
     }
@@ -91,16 +93,33 @@ impl LeasedKeys {
         }
     }
 
-    /// Returns the keys that no call has come for within the expiry, if it is time to look for them again: each half
-    /// of the expiry.
-    pub(super) fn idle_if_due(&self, now: u64) -> Vec<(Box<str>, Arc<LeasedKey>)> {
-        let due = self.sweep_at.load(Relaxed);
-        let next = now.saturating_add(self.expiry_nanos / 2);
-        // One caller wins.
-        if now < due || self.sweep_at.compare_exchange(due, next, Relaxed, Relaxed).is_err() {
-            return Vec::new();
+    /// Returns true if the caller is to look for idle keys from now on, since nobody does.
+    pub(super) fn begins_to_sweep(&self) -> bool {
+        // ORDERING: AcqRel. Pairs with that of `ends_to_sweep`: whoever finds the flag set has its key looked for, because
+        // the one that clears it later sees the key.
+        // MODEL: none; a lease that is not given back is no permit too many.
+        !self.is_swept.swap(true, AcqRel)
+    }
+
+    /// Returns true if the caller need not look for idle keys any more, since no key has a lease.
+    pub(super) fn ends_to_sweep(&self) -> bool {
+        if !self.map.is_empty() {
+            return false;
         }
-        self.idle(now)
+        self.leave_sweep();
+        self.map.is_empty() || !self.begins_to_sweep()
+    }
+
+    /// Lets another caller look for idle keys.
+    pub(super) fn leave_sweep(&self) {
+        // ORDERING: AcqRel, as in `begins_to_sweep`.
+        // MODEL: none.
+        self.is_swept.swap(false, AcqRel);
+    }
+
+    /// Returns the time between two looks for idle keys: half of the expiry.
+    pub(super) fn sweep_pause(&self) -> Duration {
+        Duration::from_nanos(self.expiry_nanos / 2)
     }
 
     /// Returns the keys that no call has come for within the expiry.

@@ -2,9 +2,9 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 
 use sluicegate::{Clock, DefaultClock, Denied, Grant};
 
@@ -36,7 +36,7 @@ use crate::request::Request;
 /// | calls for several keys at the same time | are sent one behind the other without waiting, if the client does that |
 /// | a request larger than a lease | asks the server on its own |
 /// | a denial | is remembered until the server has earned what was missing |
-/// | permits that are not used | are given back when no call has come for the [expiry](LeaseOptions::expiry), and by [`shutdown`](LeasedLimiter::shutdown); those of logs are lost, and of interval buckets and GCRAs if others have taken some since |
+/// | permits that are not used | are given back when no call has come for the [expiry](LeaseOptions::expiry), or up to half of it later, and by [`shutdown`](LeasedLimiter::shutdown); those of interval buckets and GCRAs are lost if others have taken some since |
 /// | memory | a few hundred bytes for each key with a lease, and 13 for each of four times as many keys that might get one |
 ///
 /// # Accuracy
@@ -47,8 +47,9 @@ use crate::request::Request;
 /// So it does not matter how long a lease is held, when it is given back, whether its holder has crashed, or what the clocks of
 /// the processes show. The theorem is in the page on distributed limits.
 ///
-/// The price is that a key may be granted *less*: at once at most the shared part and what is left in the own lease; of a
-/// window its limit less what other processes hold. A crash loses what its leases held.
+/// The price is that a key may be granted *less* at once: at most the shared part and what is left in the own lease. A crash
+/// loses what its leases held. Windows and logs cannot have leases, since they would be granted less for ever: see
+/// [`RedisLimit::beside_leases`].
 ///
 /// The answers are those of a limiter of the shared part. Their `remaining` and `reset_after` are estimates: what the
 /// server had left when it answered last, and the own lease.
@@ -120,6 +121,41 @@ impl<R> Clone for LeasedLimiter<R> {
     }
 }
 
+/// The look for idle keys, which one task or thread does at a time. It keeps no limiter alive.
+pub(super) struct Sweep<R> {
+    shared: Weak<Shared<R>>,
+    is_over: bool,
+}
+
+impl<R> Sweep<R> {
+    /// Begins, unless another one does it.
+    pub(super) fn begin(shared: &Arc<Shared<R>>) -> Option<Sweep<R>> {
+        let begins = shared.keys.begins_to_sweep();
+        begins.then(|| Sweep { shared: Arc::downgrade(shared), is_over: false })
+    }
+
+    /// Returns the limiter, while it is there.
+    pub(super) fn shared(&self) -> Option<Arc<Shared<R>>> {
+        self.shared.upgrade()
+    }
+
+    /// Ends, when the keys have noted that already.
+    pub(super) fn end(mut self) {
+        self.is_over = true;
+    }
+}
+
+impl<R> Drop for Sweep<R> {
+    fn drop(&mut self) {
+        // Its runtime has ended, or there is no thread for it: another one may look.
+        if !self.is_over
+            && let Some(shared) = self.shared.upgrade()
+        {
+            shared.keys.leave_sweep();
+        }
+    }
+}
+
 /// The step after a call has looked at the lease of its key.
 pub(super) enum Next {
     Answer(Result<Decision, TryAcquireError>),
@@ -147,8 +183,8 @@ impl<R> LeasedLimiter<R> {
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooSmall`] if the limit is too small for so many nodes, and the errors of the part that
-    /// is shared.
+    /// [`LeaseError::Cut`] for windows, logs, and intervals that refill more than the shared part;
+    /// [`LeaseError::TooSmall`] if the limit is too small for so many nodes; and the errors of the part that is shared.
     pub fn new(
         limiter: RedisLimiter<R>,
         options: LeaseOptions,

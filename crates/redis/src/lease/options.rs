@@ -128,14 +128,20 @@ impl LeaseOptions {
 }
 
 impl RedisLimit {
-    /// Returns the part of the limit that the server grants beside leases: the same rate or window, and
+    /// Returns the part of the limit that the server grants beside leases: the same rate, and
     /// [`LeaseSplit::shared`] permits at once.
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooSmall`], and [`LeaseError::Limit`] if the scripts cannot enforce that part.
+    /// [`LeaseError::Cut`] for windows, logs, and intervals that refill more than the shared part;
+    /// [`LeaseError::TooSmall`]; and [`LeaseError::Limit`] if the scripts cannot enforce that part.
     pub fn beside_leases(&self, options: &LeaseOptions) -> Result<RedisLimit, LeaseError> {
-        Ok(self.with_limit(options.split(self.limit())?.shared)?)
+        let (limit, together) = (self.limit(), self.terms().comes_back_together());
+        let shared = options.split(limit)?.shared;
+        if shared < together {
+            return Err(LeaseError::Cut { together, shared, held: limit - shared });
+        }
+        Ok(self.with_limit(shared)?)
     }
 }
 
@@ -150,8 +156,7 @@ impl LeaseOptionsBuilder {
     /// Sets the part of the limit that the leases of all nodes may hold together, in percent.
     ///
     /// The server grants only the rest at once: so a key that no one has used for long may be granted this much
-    /// less than its burst, and a window this much less than its limit. More makes for larger leases, and fewer
-    /// round trips.
+    /// less than its burst. More makes for larger leases, and fewer round trips.
     pub fn share_percent(mut self, percent: u32) -> LeaseOptionsBuilder {
         self.options.percent = percent;
         self
@@ -266,6 +271,21 @@ pub enum LeaseError {
         /// The smallest limit that these settings suit.
         least: u64,
     },
+    /// Leases would cut the limit for ever: in each window, or each interval.
+    #[error(
+        "{together} permits of this limit come back together, of which no more than {shared} would ever be \
+         granted, since {held} are kept back for leases: take a smooth token bucket or a GCRA, of which \
+         leases cut only the burst; for intervals, a burst of at least {} and a smaller share; or no leases",
+        together.saturating_add(*held)
+    )]
+    Cut {
+        /// The permits that come back together: those of a window, or of an interval.
+        together: u64,
+        /// The most that the server would grant at once.
+        shared: u64,
+        /// The permits that are kept back for leases.
+        held: u64,
+    },
     /// The scripts cannot enforce the shared part of the limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
@@ -276,6 +296,8 @@ pub enum LeaseError {
 
 #[cfg(test)]
 mod tests {
+    use sluicegate::{Refill, quota};
+
     use super::*;
 
     #[test]
@@ -295,11 +317,27 @@ mod tests {
     #[test]
     fn the_part_beside_leases_has_the_rate_of_the_limit_and_a_smaller_burst() {
         let options = LeaseOptions::builder(5).share_percent(50).build().unwrap();
-        for limit in crate::tests::limits() {
+        let (kept, cut): (Vec<_>, Vec<_>) = crate::tests::limits()
+            .into_iter()
+            .partition(|limit| limit.terms().comes_back_together() == 1);
+        assert_eq!((kept.len(), cut.len()), (2, 6));
+        for limit in cut {
+            let error = limit.beside_leases(&options).unwrap_err();
+            let never = LeaseError::Cut { together: 10, shared: 5, held: 5 };
+            assert_eq!(error, never, "{limit:?}");
+        }
+        for limit in kept {
             let part = limit.beside_leases(&options).unwrap();
             assert_eq!((part.limit(), part.kind()), (5, limit.kind()), "{limit:?}");
             assert_eq!(limit.with_limit(10).unwrap().numbers(), limit.numbers(), "{limit:?}");
         }
+        let interval = |burst| {
+            let quota = quota!(10 / day).with_burst(burst).unwrap();
+            RedisLimit::token_bucket(quota.with_refill(Refill::Interval)).unwrap()
+        };
+        assert_eq!(interval(20).beside_leases(&options).unwrap().limit(), 10);
+        let error = interval(19).beside_leases(&options).unwrap_err();
+        assert_eq!(error, LeaseError::Cut { together: 10, shared: 14, held: 5 });
     }
 
     #[test]

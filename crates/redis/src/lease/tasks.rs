@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::flight::Flight;
 use super::key::LeasedKey;
-use super::limiter::{GiveBack, LeasedLimiter, Next, Shared};
+use super::limiter::{GiveBack, LeasedLimiter, Next, Shared, Sweep};
 use super::waiter::Told;
 use crate::decision::{Decision, Verb};
 use crate::error::{StoreError, TryAcquireError};
@@ -19,8 +19,9 @@ const GIVE_BACKS_AT_ONCE: usize = 64;
 
 /// # For callers in tasks
 ///
-/// Requests for leases are tasks of their own, so these methods must be called within a runtime of tokio. (Outside, calls that
-/// need a lease find the server unreachable, and what would be given back is lost.)
+/// Requests for leases are tasks of their own, and so is the look for idle keys: these methods must be called within a runtime of
+/// tokio that has its timer enabled. (Outside, calls that need a lease find the server unreachable, and what would be given
+/// back is lost.)
 impl<R: RunScript + 'static> LeasedLimiter<R> {
     /// Takes all of `permits` for the key, or none. A request for 0 permits is always granted.
     ///
@@ -134,8 +135,8 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
         Ok(())
     }
 
-    /// Gives the permits back of keys that no call has come for within the expiry. Calls do that too, now and then; this is for a
-    /// program that has none for a long time.
+    /// Gives the permits back of keys that no call has come for within the expiry. A task does that too, in each half of the
+    /// expiry.
     ///
     /// # Cancel safety
     ///
@@ -211,7 +212,24 @@ impl<R: RunScript + 'static> LeasedLimiter<R> {
                 let answer = shared.limiter.send(&shared.request(&flight)).await;
                 next = flight.land(answer, shared.now(), &shared.terms);
             }
-            limiter.end_leases(shared.keys.idle_if_due(shared.now())).await;
+            limiter.sweep();
+        });
+    }
+
+    /// Ends the leases of idle keys from now on, until there are no others, by a task of its own; unless there is one.
+    fn sweep(&self) {
+        let Some(sweep) = Sweep::begin(&self.shared) else { return };
+        let pause = self.shared.keys.sweep_pause();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(shared) = sweep.shared() else { return };
+                let limiter = LeasedLimiter { shared };
+                limiter.give_back_idle().await;
+                if limiter.shared.keys.ends_to_sweep() {
+                    return sweep.end();
+                }
+            }
         });
     }
 

@@ -1,19 +1,22 @@
 //! Calls on threads.
 
 use std::sync::Arc;
+use std::thread;
 
 use sluicegate::{Denied, Grant};
 
 use super::flight::Flight;
 use super::key::LeasedKey;
-use super::limiter::{LeasedLimiter, Next};
+use super::limiter::{LeasedLimiter, Next, Sweep};
 use super::waiter::Told;
 use crate::decision::{Decision, Verb};
 use crate::error::{StoreError, TryAcquireError};
 use crate::run_script::{Run, RunScriptBlocking};
 
 /// # For callers on threads
-impl<R: RunScriptBlocking> LeasedLimiter<R> {
+///
+/// A thread looks for idle keys, from the first lease on until there is none.
+impl<R: RunScriptBlocking + 'static> LeasedLimiter<R> {
     /// Does the same as [`try_acquire`](LeasedLimiter::try_acquire). Blocks while it waits for the server.
     ///
     /// # Errors
@@ -153,7 +156,26 @@ impl<R: RunScriptBlocking> LeasedLimiter<R> {
             let following = flight.land(answer, shared.now(), &shared.terms);
             next = following.and_then(Flight::hand_over);
         }
-        self.end_leases_blocking(shared.keys.idle_if_due(shared.now()));
+        self.sweep_on_a_thread();
+    }
+
+    /// Ends the leases of idle keys from now on, until there are no others, on a thread of its own; unless somebody does.
+    fn sweep_on_a_thread(&self) {
+        let Some(sweep) = Sweep::begin(&self.shared) else { return };
+        let pause = self.shared.keys.sweep_pause();
+        let run = move || {
+            loop {
+                thread::sleep(pause);
+                let Some(shared) = sweep.shared() else { return };
+                let limiter = LeasedLimiter { shared };
+                limiter.give_back_idle_blocking();
+                if limiter.shared.keys.ends_to_sweep() {
+                    return sweep.end();
+                }
+            }
+        };
+        // Without a thread, the next request tries again.
+        let _ = thread::Builder::new().name("sluicegate-leases".to_owned()).spawn(run);
     }
 
     fn end_leases_blocking(&self, keys: Vec<(Box<str>, Arc<LeasedKey>)>) {

@@ -78,6 +78,10 @@ impl Terms for Cells {
         Ok(Cells { capacity, ..*self }.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        1
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, ahead] = reply.state else { return None };
         let left = i128::from(self.capacity) - i128::from(ahead);

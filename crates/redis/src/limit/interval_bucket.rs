@@ -58,6 +58,10 @@ impl Terms for IntervalBucket {
         Ok(IntervalBucket::new(self.quota.with_burst(limit)?)?.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        self.quota.rate().permits().min(self.limit())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, tokens] = reply.state else { return None };
         let used = i128::from(self.limit()) - i128::from(tokens);

@@ -67,6 +67,10 @@ impl Terms for SmoothBucket {
         Ok(SmoothBucket::new(self.quota.with_burst(limit)?)?.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        1
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let left = Left::of(reply)?;
         let limit = i64::try_from(self.limit()).ok()?;

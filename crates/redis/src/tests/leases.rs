@@ -5,6 +5,7 @@
 //! | `faults` | a server that ends, hangs or loses its data |
 //! | `gone` | callers that go away while a request for them is on its way |
 //! | `keys` | which keys get a lease, and when it is given back |
+//! | `link` | a link that takes longer than the wait that a denial tells |
 //! | `simulation` | many nodes by the real scripts, with faults, in a simulated time |
 //! | `threads` | callers on threads |
 //! | `verbs` | answers, and how often the server is asked for them |
@@ -12,9 +13,12 @@
 mod faults;
 mod gone;
 mod keys;
+mod link;
 mod simulation;
 mod threads;
 mod verbs;
+
+use std::time::Duration;
 
 use redis::aio::ConnectionManager;
 
@@ -25,9 +29,9 @@ use crate::{
 
 type Leased = LeasedLimiter<Async<ConnectionManager>>;
 
-/// Options under which every key has a lease from its first call on.
+/// Options under which every key has a lease from its first call on, and keeps it while a test runs.
 fn hot(nodes: u32) -> LeaseOptionsBuilder {
-    LeaseOptions::builder(nodes).hot_after(0)
+    LeaseOptions::builder(nodes).hot_after(0).expiry(Duration::from_secs(3_600))
 }
 
 async fn plain(server: &Server, limit: RedisLimit) -> RedisLimiter<Async<ConnectionManager>> {

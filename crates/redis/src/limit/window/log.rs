@@ -43,6 +43,10 @@ impl Terms for SlidingLog {
         Ok(SlidingLog { window: Window { limit, ..self.window } }.into())
     }
 
+    fn comes_back_together(&self) -> u64 {
+        self.window.limit
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         standing(self.window.limit, reply)
     }

@@ -56,17 +56,22 @@ async fn leases_of_idle_keys_are_given_back_and_make_space_for_others() {
     for _ in 0..5 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    limiter.give_back_idle().await;
+    // Without another call.
+    for _ in 0..600 {
+        if limiter.held("ada").is_none() && limiter.counts().given_back > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     assert_eq!(limiter.held("ada"), None);
     let shared = plain(&server, hundred().with_limit(75).unwrap()).await;
     assert_eq!(shared.peek("ada", 0).await.unwrap().remaining(), 70);
-    // By a call for another key.
+    // The space is another key's.
+    let requests = limiter.counts().requests;
     for _ in 0..5 {
         limiter.try_acquire("eve", 1).await.unwrap();
     }
-    assert!(limiter.held("eve").is_some());
-    // Of each key once more than it was given.
+    assert!(limiter.counts().requests > requests, "{:?}", limiter.counts());
     assert_eq!(limiter.try_acquire_up_to("ada", 100).await.unwrap().permits(), 70);
 }
 

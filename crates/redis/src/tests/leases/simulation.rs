@@ -11,17 +11,19 @@
 //! | late | the script runs when the sender has given up; one that gives back may be up to ten minutes late |
 //! | twice | the script runs once more, later |
 //! | clock of a node | goes forward or back, by up to a minute |
-//! | clock of the server | goes forward, by up to a window, or back, by up to 20 s |
+//! | clock of the server | goes forward, by up to a window, or back, by up to an hour |
 //! | failover | a replica takes over, which has not seen the last writes |
 //! | given up | a caller does not wait any longer |
 //!
 //! Checked: in no span is more granted than the limit allows, or what was forgotten in a failover besides; no node grants a
-//! permit twice, or once its lease has ended; every call is answered; and there are spans in which nearly everything is granted that may be, or the test could not fail.
+//! permit twice, or once its lease has ended; every call is answered, by the second request at the latest; permits come back in time, also
+//! after the server's clock was set back; and there are spans in which nearly everything is granted that may be, or the test could not fail.
 
 mod ledger;
 mod network;
 mod node;
 mod server;
+mod set_back;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,7 +31,7 @@ use std::collections::BinaryHeap;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use self::ledger::{Entry, Ledger, limits};
+use self::ledger::{Entry, Ledger, buckets};
 use self::node::{Node, ask};
 use self::server::Server;
 use crate::key_space::KeySpace;
@@ -172,6 +174,7 @@ impl Simulation {
                     self.storm();
                 }
                 7 => self.storm(),
+                8 if self.world == World::Faulty => self.come_back(),
                 8 => self.pass(FILL),
                 _ => self.end_leases(),
             }
@@ -256,6 +259,24 @@ impl Simulation {
         }
     }
 
+    /// Sets the server's clock back when it has no permits left: some come back as soon as a limit is full again.
+    fn come_back(&mut self) {
+        self.storm();
+        self.go_back();
+        let granted = self.ledger.granted();
+        // One that has just begun: it remembers no denial, and has no lease.
+        self.crash(0);
+        // Not all of its messages are lost.
+        for _ in 0..40 {
+            self.call(0, 1);
+            self.pass(FILL / 20);
+            if self.ledger.granted() > granted {
+                return;
+            }
+        }
+        panic!("nothing comes back");
+    }
+
     fn end_leases(&mut self) {
         for node in 0..self.nodes.len() {
             if self.random.random() {
@@ -293,7 +314,7 @@ impl Simulation {
 /// percent.
 fn simulate(steps: u64, seeds: std::ops::Range<u64>, world: World) -> u64 {
     let mut least = u64::MAX;
-    for (limit, bound) in limits() {
+    for (limit, bound) in buckets() {
         for nodes in [3, 8, 50] {
             let mut nearest = 0;
             // What the leases of nodes that know nothing of the others may hold.

@@ -1,19 +1,38 @@
 //! Callers on threads.
 
 use std::thread;
+use std::time::Duration;
 
 use sluicegate::quota;
 
 use super::hot;
-use crate::tests::server::Server;
-use crate::{KeySpace, LeasedLimiter, Pool, RedisLimit, RedisLimiter};
+use crate::tests::server::{Server, wait_until};
+use crate::{KeySpace, LeaseOptionsBuilder, LeasedLimiter, Pool, RedisLimit, RedisLimiter};
 
 fn limiter(server: &Server, permits: u64) -> LeasedLimiter<Pool> {
+    with_options(server, permits, hot(2))
+}
+
+fn with_options(
+    server: &Server,
+    permits: u64,
+    options: LeaseOptionsBuilder,
+) -> LeasedLimiter<Pool> {
     let pool = r2d2::Pool::builder().max_size(3).build(server.client()).unwrap();
     let quota = quota!(1 / 1000 days).with_burst(permits).unwrap();
     let limit = RedisLimit::token_bucket(quota).unwrap();
     let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Pool::new(pool));
-    LeasedLimiter::new(limiter, hot(2).build().unwrap()).unwrap()
+    LeasedLimiter::new(limiter, options.build().unwrap()).unwrap()
+}
+
+#[test]
+fn leases_of_idle_keys_are_given_back_without_another_call() {
+    let server = Server::start();
+    let limiter = with_options(&server, 1_000, hot(2).expiry(Duration::from_millis(100)));
+    limiter.try_acquire_blocking("ada", 1).unwrap();
+    let given_back = || limiter.held("ada").is_none() && limiter.counts().given_back > 0;
+    wait_until("the lease is given back", given_back);
+    assert_eq!(limiter.peek_blocking("ada", 0).unwrap().remaining(), 749);
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, quota, rate};
+use sluicegate::{Denied, quota};
 use tokio::task::JoinSet;
 
 use super::{Leased, hot, leased, plain, take_all};
 use crate::tests::limits;
 use crate::tests::server::Server;
-use crate::{RedisLimit, TryAcquireError};
+use crate::{LeaseError, LeasedLimiter, RedisLimit, TryAcquireError};
 
 fn denied(answer: Result<sluicegate::Grant, TryAcquireError>) -> Denied {
     *answer.unwrap_err().denied().expect("a denial")
@@ -22,7 +22,7 @@ fn thousand() -> RedisLimit {
 #[tokio::test]
 async fn one_node_is_granted_the_shared_part_of_each_limit_and_told_what_is_left() {
     let server = Server::start();
-    for limit in limits() {
+    for limit in limits().into_iter().filter(|limit| limit.terms().comes_back_together() == 1) {
         // 10 permits: leases of 2 for 2 nodes, and 6 that are shared.
         let limiter = leased(&server, limit.clone(), hot(2).share_percent(40)).await;
         for left in (0..6).rev() {
@@ -41,6 +41,17 @@ async fn one_node_is_granted_the_shared_part_of_each_limit_and_told_what_is_left
         limiter.reset("ada").await.unwrap();
         assert_eq!(take_all(&limiter, "ada").await, 6, "{limit:?}");
         plain(&server, limit).await.reset("ada").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_leases_would_cut_for_ever_has_none() {
+    let server = Server::start();
+    for limit in limits().into_iter().filter(|limit| limit.terms().comes_back_together() > 1) {
+        let limiter = plain(&server, limit.clone()).await;
+        let error = LeasedLimiter::new(limiter, hot(2).share_percent(40).build().unwrap());
+        let cut = LeaseError::Cut { together: 10, shared: 6, held: 4 };
+        assert_eq!(error.unwrap_err(), cut, "{limit:?}");
     }
 }
 
@@ -133,7 +144,7 @@ async fn calls_at_the_same_time_share_a_request() {
 #[tokio::test]
 async fn a_denial_is_remembered_until_the_server_can_grant_again() {
     let server = Server::start();
-    let limit = RedisLimit::fixed_window(rate!(100 / 36525 days)).unwrap();
+    let limit = RedisLimit::token_bucket(quota!(100 / 36525 days)).unwrap();
     let limiter = leased(&server, limit, hot(1)).await;
     assert_eq!(take_all(&limiter, "ada").await, 75);
     let requests = limiter.counts().requests;

@@ -18,12 +18,11 @@ pub(super) enum Bound {
     Any(Rate),
 }
 
-/// The limits that are simulated.
-pub(super) fn limits() -> Vec<(RedisLimit, Bound)> {
+/// The limits that can have leases.
+pub(super) fn buckets() -> Vec<(RedisLimit, Bound)> {
     let smooth = quota!(100 / second, burst 200);
     let interval = quota!(10 / 100 milliseconds, burst 200);
     let interval = interval.with_refill(sluicegate::Refill::Interval);
-    let window = rate!(200 / second);
     let nanos = Duration::from_nanos;
     vec![
         (RedisLimit::token_bucket(smooth).unwrap(), Bound::Bucket { quota: smooth, more: 0 }),
@@ -36,7 +35,16 @@ pub(super) fn limits() -> Vec<(RedisLimit, Bound)> {
             RedisLimit::gcra(nanos(10_000_000), nanos(1_990_000_000)).unwrap(),
             Bound::Bucket { quota: smooth, more: 0 },
         ),
+    ]
+}
+
+/// The others.
+pub(super) fn windows() -> Vec<(RedisLimit, Bound)> {
+    let (window, twice) = (rate!(200 / second), rate!(400 / second));
+    vec![
         (RedisLimit::fixed_window(window).unwrap(), Bound::Windows(window)),
+        (RedisLimit::window_from_first(window).unwrap(), Bound::Any(twice)),
+        (RedisLimit::sliding_counter(window).unwrap(), Bound::Any(twice)),
         (RedisLimit::sliding_window(window, 10).unwrap(), Bound::Any(window)),
         (RedisLimit::sliding_log(window).unwrap(), Bound::Any(window)),
     ]

@@ -13,9 +13,7 @@ impl Simulation {
     pub(super) fn fault(&mut self) {
         let node = self.random.random_range(0..self.nodes.len());
         if self.strikes(60) {
-            let nanos = self.nodes[node].nanos;
-            self.nodes[node] = Node::new(&self.name, nanos);
-            self.lives[node] += 1;
+            self.crash(node);
         }
         if self.strikes(60) {
             let by = self.random.random_range(0..60 * SECOND * 1_000);
@@ -39,6 +37,13 @@ impl Simulation {
             self.ledger.add(START + self.micros, Entry::Forgotten(self.unseen));
             self.unseen = 0;
         }
+    }
+
+    /// Ends a node. Another one takes its place.
+    pub(super) fn crash(&mut self, node: usize) {
+        let nanos = self.nodes[node].nanos;
+        self.nodes[node] = Node::new(&self.name, nanos);
+        self.lives[node] += 1;
     }
 
     /// Sends a message of a node, to whatever fate.
@@ -100,7 +105,8 @@ impl Simulation {
 
     /// Sets the server's clock back, and nothing else: a little, by which its time stands still, or more.
     pub(super) fn go_back(&mut self) {
-        let most = if self.random.random() { SECOND } else { 20 * SECOND };
+        let spans = [SECOND, 20 * SECOND, 3_600 * SECOND];
+        let most = spans[self.random.random_range(0..spans.len())];
         let micros = self.random.random_range(0..most);
         // What was granted before it and what is granted after it have other times.
         self.advance(1);

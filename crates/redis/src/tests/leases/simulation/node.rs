@@ -13,6 +13,14 @@ use crate::lease::parts::{Ask, Entered, Flight, LeaseTerms, LeasedKey, Lot, Told
 struct Call {
     number: u64,
     receiver: oneshot::Receiver<Told>,
+    /// Whether a request has landed that did not answer it.
+    has_seen_one: bool,
+}
+
+impl Call {
+    fn new(number: u64, receiver: oneshot::Receiver<Told>) -> Call {
+        Call { number, receiver, has_seen_one: false }
+    }
 }
 
 /// A grant, and whether it counts from the time at which the script ran, or from now.
@@ -102,11 +110,11 @@ impl Node {
                 (Some(answer.map(|grant| grant.permits()).map_err(|_| ())), None)
             }
             Entered::Wait(receiver) => {
-                self.calls.push(Call { number, receiver });
+                self.calls.push(Call::new(number, receiver));
                 (None, None)
             }
             Entered::Lead(flight, receiver) => {
-                self.calls.push(Call { number, receiver });
+                self.calls.push(Call::new(number, receiver));
                 // Behind its caller, which counts in it.
                 let send = self.board(flight, number + 1);
                 (None, Some(send))
@@ -146,7 +154,12 @@ impl Node {
             }
             Ok(Told::Failed(_)) => false,
             Ok(Told::Lead(..)) => panic!("no caller is told to carry a request here"),
-            Err(oneshot::TryRecvError::Empty) => true,
+            Err(oneshot::TryRecvError::Empty) => {
+                // It is counted in this one, or came while this one was on its way.
+                assert!(call.number > flight && !call.has_seen_one, "waits for a third request");
+                call.has_seen_one = true;
+                true
+            }
             Err(oneshot::TryRecvError::Disconnected) => panic!("a call was forgotten"),
         });
         self.grant(granted.iter().map(|grant| grant.permits).sum());

@@ -147,6 +147,7 @@ impl State {
                 Some(_) => panic!("{key} is a hash"),
                 None => Ok(Value::Boolean(false)),
             },
+            ["SET", key, _, "XX"] if !self.data.0.contains_key(key) => Ok(Value::Boolean(false)),
             ["SET", key, _, "NX", ..] if self.data.0.contains_key(key) => Ok(Value::Boolean(false)),
             ["SET", key, value, ref options @ ..] => {
                 let expires_millis = match *options {
@@ -198,6 +199,8 @@ impl State {
             usize::try_from(if is_from_end { index + members.len() as i64 } else { index })
         };
         let answer = match (command, arguments) {
+            // A member that is not there.
+            ("ZADD", ["XX", _, _]) => Value::Integer(0),
             ("ZADD", [score, member]) => {
                 members.retain(|(_, other)| other != member);
                 members.insert((score.parse().unwrap(), (*member).to_owned()));
