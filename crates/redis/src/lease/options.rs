@@ -336,8 +336,8 @@ mod tests {
             RedisLimit::token_bucket(quota.with_refill(Refill::Interval)).unwrap()
         };
         assert_eq!(interval(20).beside_leases(&options).unwrap().limit(), 10);
-        let error = interval(19).beside_leases(&options).unwrap_err();
-        assert_eq!(error, LeaseError::Cut { together: 10, shared: 14, held: 5 });
+        let error = interval(14).beside_leases(&options).unwrap_err();
+        assert_eq!(error, LeaseError::Cut { together: 10, shared: 9, held: 5 });
     }
 
     #[test]

@@ -20,8 +20,8 @@ if not window or window < present - 1 then
 elseif window == present - 1 then
   window, previous, current = present, current, 0
 elseif is_ahead(window * length) then
-  -- What was granted counts as of now.
-  window = present
+  -- What was granted counts as of now, all of it: how much of the window before still counted is not known any more.
+  window, previous, current = present, 0, previous + current
   save_counts()
 end
 
