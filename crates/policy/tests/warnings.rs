@@ -102,7 +102,8 @@ fn rules_that_never_count_are_warned_of() {
 #[test]
 fn leases_that_cut_most_of_a_burst_are_warned_of() {
     let lease = |lease: &str| {
-        let bucket = "policy = \"token_bucket\"\nlimit = 1000\nrate = { amount = 1, interval = \"1 s\" }\n";
+        let bucket =
+            "policy = \"token_bucket\"\nlimit = 1000\nrate = { amount = 1, interval = \"1 s\" }\n";
         warnings(&format!("{bucket}store = {{ redis = \"redis://a/\", lease = {lease} }}"))
     };
     assert_eq!(lease("{ nodes = 2, share = 50 }"), [""; 0]);

@@ -155,8 +155,7 @@ impl Flight {
 
         let mut left = self.hand + granted;
         let (mut next, counted) = (Vec::new(), mem::take(&mut self.counted));
-        let of_counted =
-            |permits, left: u64| denial.of_counted(terms, permits, left, now);
+        let of_counted = |permits, left: u64| denial.of_counted(terms, permits, left, now);
         self.hand_out(counted, &mut next, &mut left, of_counted, now, terms);
         slow.denial = is_short.then_some(denial);
         if is_short {

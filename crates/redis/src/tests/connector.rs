@@ -66,7 +66,8 @@ async fn a_kind_or_a_window_that_changes_live_does_not_start_full_unless_the_pol
         let text = format!("[limiters.api]\nkey = \"user\"\n{kind}\n{store}\n");
         Policies::from_toml("limits.toml", &text).unwrap()
     };
-    let window = |days| format!("policy = \"fixed_window\"\nlimit = 10\ninterval = \"{days} days\"");
+    let window =
+        |days| format!("policy = \"fixed_window\"\nlimit = 10\ninterval = \"{days} days\"");
     let rate = "limit = 10\nrate = { amount = 1, interval = \"365 days\" }";
     let changes = [
         window(36_525),

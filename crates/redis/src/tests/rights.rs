@@ -44,9 +44,9 @@ impl Limiter {
 fn a_script_without_a_right_takes_nothing_and_leaves_no_key_for_ever() {
     let server = Server::start();
     let mut own = server.connection();
-    let limiters = limits().into_iter().map(|limit| {
-        (Limiter { script: limit.script(), terms: limit.numbers().to_vec() }, "take")
-    });
+    let limiters = limits()
+        .into_iter()
+        .map(|limit| (Limiter { script: limit.script(), terms: limit.numbers().to_vec() }, "take"));
     let holders = Limiter { script: &CONCURRENCY, terms: packed(&[10, DAY]) };
     for (limiter, verb) in limiters.chain([(holders, "enter")]) {
         let mut refused = 0;

@@ -7,8 +7,8 @@ use sluicegate::{Denied, Grant};
 use super::ledger::{Bound, Entry, Ledger, buckets, windows};
 use super::server::Server;
 use super::{SECOND, START, keyed};
-use crate::decision::Verb;
 use crate::RedisLimit;
+use crate::decision::Verb;
 
 struct Callers {
     random: SmallRng,
