@@ -2,6 +2,8 @@
 
 #[path = "playground/algorithms.rs"]
 mod algorithms;
+#[path = "playground/charts.rs"]
+mod charts;
 #[path = "playground/connection.rs"]
 mod connection;
 #[path = "playground/controls.rs"]

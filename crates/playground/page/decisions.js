@@ -1,7 +1,8 @@
 // The last decisions of all sides, request by request, and the response to the last one.
 
 import { byId, make } from './dom.js';
-import { clock, OUTCOMES, span } from './words.js';
+import { NAMES } from './setup.js';
+import { clock, count, number, OUTCOMES, span } from './words.js';
 
 /** Requests that are listed. */
 const MOST = 40;
@@ -14,9 +15,15 @@ export class Decisions {
 
   clear(sides) {
     this.#requests.clear();
+    this.layOut(sides);
+  }
+
+  /** Shows so many sides. */
+  layOut(sides) {
     this.#sides = sides;
-    const heads = ['no.', 'time', 'key', 'weight', ...Array.from({ length: sides }, (_, side) => 'AB'[side])];
-    byId('decisions').tHead.replaceChildren(make('tr', {}, ...heads.map(text => make('th', { scope: 'col' }, text))));
+    const heads = ['no.', 'time', 'key', 'cost', ...NAMES.slice(0, sides)];
+    const cell = text => make('th', { scope: 'col', class: text === 'cost' && 'cost' }, text);
+    byId('decisions').tHead.replaceChildren(make('tr', {}, ...heads.map(cell)));
     this.draw();
   }
 
@@ -53,7 +60,7 @@ export class Decisions {
           make('th', { scope: 'row' }, String(n)),
           make('td', {}, clock(at, 2)),
           make('td', {}, key),
-          make('td', {}, String(cost)),
+          make('td', { class: 'cost' }, number(cost)),
           ...Array.from({ length: this.#sides }, (_, side) => outcome(answers[side])),
         ),
       ),
@@ -75,7 +82,7 @@ function outcome(decision) {
 }
 
 function detail({ outcome, remaining, retry_after: retry, waited, reason }) {
-  if (outcome === 'granted') return remaining === undefined ? '' : `${remaining} left`;
+  if (outcome === 'granted') return remaining === undefined ? '' : `${count(remaining, 'permit')} left`;
   if (outcome === 'granted_late' || outcome === 'gave_up') return `after ${span(waited ?? 0)}`;
   if (outcome === 'waiting') return 'in line';
   return retry === undefined ? (reason ?? '') : `retry in ${span(retry)}`;

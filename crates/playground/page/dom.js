@@ -1,5 +1,7 @@
 // Elements of the page.
 
+import { number } from './words.js';
+
 /** Returns the element with an id. */
 export function byId(id) {
   return document.getElementById(id);
@@ -26,6 +28,15 @@ export function write(node, text) {
 export function complain(node, message) {
   write(node, message ?? '');
   node.hidden = !message;
+}
+
+/** Returns the number of a field. Throws an error that says what the field allows if it has another value. */
+export function entered(id, name) {
+  const { value, valueAsNumber, validity, min, max, step } = byId(id);
+  if (validity.valid && !Number.isNaN(valueAsNumber)) return valueAsNumber;
+  const kind = step === '1' ? 'a whole number' : 'a number';
+  const range = max ? `from ${number(Number(min), 3)} to ${number(Number(max))}` : `of at least ${number(Number(min), 3)}`;
+  throw new Error(`${name} is ${value || 'no number'}: must be ${kind} ${range}.`);
 }
 
 /** Lets a button fold and unfold a node, for screens that have no room for all of it. */

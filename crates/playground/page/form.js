@@ -1,8 +1,8 @@
 // The form of a side: its algorithm and parameters, built from the catalogue alone.
 
 import { complain, make } from './dom.js';
-import { number } from './words.js';
-import { sideOf } from './setup.js';
+import { number, span } from './words.js';
+import { NAMES, sideOf } from './setup.js';
 
 const UNITS = { seconds: 's', second: 's' };
 
@@ -22,6 +22,9 @@ export class SideForm {
   #changed;
   #side;
   #perKey;
+  #summary;
+  #goodFor;
+  #badFor;
   #fields = new Map();
 
   constructor({ index, catalogue, offer, side, changed }) {
@@ -34,7 +37,7 @@ export class SideForm {
       'select',
       {
         class: 'algorithm',
-        'aria-label': `Algorithm of limiter ${'AB'[index]}`,
+        'aria-label': `Algorithm of limiter ${NAMES[index]}`,
         onchange: () => this.#choose(this.algorithm.value),
       },
       ...catalogue.map(({ id, name }) => make('option', { value: id }, name)),
@@ -51,7 +54,20 @@ export class SideForm {
       this.#perKey,
       'per key',
     );
-    this.summary = make('p', { class: 'summary' });
+    this.#summary = make('p');
+    this.#goodFor = make('dd');
+    this.#badFor = make('dd');
+    this.summary = make(
+      'div',
+      { class: 'summary' },
+      this.#summary,
+      make(
+        'dl',
+        {},
+        make('div', {}, make('dt', {}, 'Good for'), ' ', this.#goodFor),
+        make('div', {}, make('dt', {}, 'Bad for'), ' ', this.#badFor),
+      ),
+    );
     this.parameters = make('form', {
       class: 'parameters',
       novalidate: true,
@@ -74,6 +90,17 @@ export class SideForm {
     this.#side = side;
     if (isOther) this.#build();
     else this.#fill();
+  }
+
+  /** Returns the differences between two sides in words. */
+  differences(one, two) {
+    if (one.algorithm !== two.algorithm) return [this.#catalogue.find(({ id }) => id === two.algorithm).name];
+    const texts = this.definition.parameters
+      .filter(({ id }) => one.parameters[id] !== two.parameters[id])
+      .map(({ id, label }) => `${label} ${number(one.parameters[id], 3)} → ${number(two.parameters[id], 3)}`);
+    if (one.per_key !== two.per_key) texts.push(two.per_key ? 'per key' : 'one for all keys');
+    if (one.wait !== two.wait) texts.push(two.wait === undefined ? 'no wait' : `wait up to ${span(two.wait)}`);
+    return texts;
   }
 
   /** Shows what the server says about the fields. Returns the messages that belong to no field of this form. */
@@ -165,9 +192,11 @@ export class SideForm {
   }
 
   #fill() {
-    const { summary } = this.definition;
+    const { summary, good_for: goodFor, bad_for: badFor } = this.definition;
     this.#nameAlgorithm();
-    this.summary.textContent = summary;
+    this.#summary.textContent = summary;
+    this.#goodFor.textContent = goodFor;
+    this.#badFor.textContent = badFor;
     this.#perKey.checked = this.#side.per_key;
     for (const [id, { input }] of this.#fields)
       input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';

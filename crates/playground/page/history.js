@@ -20,9 +20,15 @@ export class History {
   held = new Map();
   /** Requests and grants by key. */
   keys = new Map();
+  /** Changes of the limiter, as `{at, text}`. */
+  changes = [];
   /** Granted and refused of this run, as remembered for the summary. */
   counts = { granted: 0, refused: 0 };
   #busiest = null;
+
+  get #changedAt() {
+    return this.changes.at(-1)?.at ?? -Infinity;
+  }
 
   /** Takes over the frame of a side. */
   add(at, { decisions, states }) {
@@ -31,7 +37,7 @@ export class History {
       const granted = GRANTED.has(decision.outcome);
       const mark = { ...decision, granted };
       this.marks.push(mark);
-      this.#busiest?.add(mark);
+      if (mark.at >= this.#changedAt) this.#busiest?.add(mark);
       this.counts[granted ? 'granted' : 'refused'] += 1;
       const key = this.keys.get(decision.key) ?? { asked: 0, granted: 0 };
       key.asked += 1;
@@ -57,11 +63,19 @@ export class History {
     this.samples.set(key, samples);
   }
 
-  /** Returns the span of `window` seconds in which the most was granted, or nothing before the first grant. */
+  /** Marks a change of the limiter. Another algorithm keeps none of the counts of the one before. */
+  change(at, text, isOther) {
+    this.changes.push({ at, text });
+    this.#busiest = null;
+    if (!isOther) return;
+    for (const map of [this.samples, this.windows, this.held]) map.clear();
+  }
+
+  /** Returns the span of `window` seconds since the last change in which the most was granted, or nothing before a grant. */
   busiest(window, areKeysOne) {
     if (this.#busiest?.window !== window || this.#busiest.areKeysOne !== areKeysOne) {
       this.#busiest = new Busiest(window, areKeysOne);
-      for (const mark of this.marks) this.#busiest.add(mark);
+      for (const mark of this.since(this.#changedAt)) this.#busiest.add(mark);
     }
     return this.#busiest.span;
   }

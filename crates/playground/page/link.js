@@ -3,7 +3,10 @@
 // `#speed=10&a=fixed_window&a.limit=5&a.window=60&b=sliding_log&b.limit=5&b.window=60&stream=a,1,5,even`, or the name of a
 // scenario: `#scenario=edge_burst`.
 
-const SIDES = ['a', 'b'];
+import { NAMES } from './setup.js';
+import { FASTEST, SLOWEST } from './time.js';
+
+const SIDES = NAMES.map(name => name.toLowerCase());
 
 /** Returns the fragment of a set-up and its streams, without `#`. */
 export function toFragment({ setup, streams }) {
@@ -22,7 +25,10 @@ export function toFragment({ setup, streams }) {
   return pairs.toString().replaceAll('%2C', ',');
 }
 
-/** Returns the set-up and the streams of a fragment, or nothing if it is none. What it does not say has its default. */
+/**
+ * Returns the set-up and the streams of a fragment, or nothing if it is none; `corrected` tells which values were replaced.
+ * What it does not say has its default.
+ */
 export function fromFragment(fragment, catalogue) {
   const pairs = new URLSearchParams(fragment.replace(/^#/, ''));
   const sides = SIDES.filter(name => pairs.has(name)).map(name => side(pairs, name, catalogue));
@@ -31,7 +37,13 @@ export function fromFragment(fragment, catalogue) {
     .getAll('stream')
     .map(stream)
     .filter(stream => stream !== null);
-  return { setup: { sides, speed: finite(pairs.get('speed'), 1), seed: finite(pairs.get('seed'), 1) }, streams };
+  const speed = finite(pairs.get('speed'), 1);
+  const allowed = speed === 0 ? 0 : Math.min(Math.max(speed, SLOWEST), FASTEST);
+  const corrected =
+    speed === allowed ? '' : `speed is ${speed}: must be 0 for a pause, or from ${SLOWEST} to ${FASTEST}. It is ${allowed} now.`;
+  const seed = finite(pairs.get('seed'), 1);
+  const isSeed = Number.isSafeInteger(seed) && seed >= 0;
+  return { setup: { sides, speed: allowed, seed: isSeed ? seed : 1 }, streams, corrected };
 }
 
 /** Returns the scenario that a fragment names, or nothing. */
@@ -59,7 +71,7 @@ function stream(text) {
       return part;
     }
   });
-  if (!(finite(cost, 0) > 0) || !(finite(perSecond, 0) > 0)) return null;
+  if (!(finite(cost, 0) >= 0.5) || !(finite(perSecond, 0) > 0)) return null;
   const held = finite(hold, undefined);
   return {
     key,

@@ -1,8 +1,8 @@
 // The page of the live limiters: asks those of the service that it comes from, and shows what they have left.
 
-import { byId, complain, make, write } from './dom.js';
+import { byId, complain, entered, make, write } from './dom.js';
 import { offerColours } from './colours.js';
-import { number, soon, span } from './words.js';
+import { count, number, soon, span } from './words.js';
 
 /** The time between two looks at what is left, and between two readings of the list, in milliseconds. */
 const LOOK = 500;
@@ -26,9 +26,9 @@ class LiveLimiters {
     byId('parts').addEventListener('input', () => this.#forget());
     byId('ask-form').addEventListener('submit', event => {
       event.preventDefault();
-      this.#ask(1);
+      this.#ask();
     });
-    byId('ask-burst').addEventListener('click', () => this.#ask(byId('count').valueAsNumber));
+    byId('ask-burst').addEventListener('click', () => this.#ask('count'));
     byId('stream').addEventListener('click', () => (this.#stream ? this.#stop() : this.#flow()));
     await this.#list();
     this.#choose();
@@ -87,13 +87,11 @@ class LiveLimiters {
     return { limiter, ...(key.length === 0 ? {} : { key: key.length === 1 ? key[0] : key }) };
   }
 
-  /** Asks for a number of requests at once. */
-  async #ask(count) {
-    const cost = byId('cost').valueAsNumber;
-    const question = { ...this.#question(), cost };
-    // What is no number is left to the server, which says what is allowed.
-    const checks = Array(Math.min(Math.max(Math.round(count) || 0, 0), 1001)).fill(question);
+  /** Asks for one request, or for as many at once as a field says. */
+  async #ask(field) {
     try {
+      const question = { ...this.#question(), cost: entered('cost', 'Cost') };
+      const checks = Array(field ? entered(field, 'Requests in a burst') : 1).fill(question);
       const { answers } = await call('POST', 'check/batch', { checks });
       complain(byId('ask-error'), null);
       this.#tell(question, answers);
@@ -105,20 +103,28 @@ class LiveLimiters {
     }
   }
 
-  #tell({ key = 'all' }, answers) {
+  #tell({ limiter, key = 'all' }, answers) {
     const time = new Date().toLocaleTimeString('en-GB');
     const rows = answers.map(answer => {
       const isGranted = answer.decision === 'granted';
       const outcome = make('td', { class: `outcome ${isGranted ? 'granted' : 'refused'}` });
       outcome.append(make('span', {}, isGranted ? 'granted' : 'refused'), ' ', details(answer));
-      return make('tr', {}, make('th', { scope: 'row' }, time), make('td', {}, [key].flat().join(', ')), make('td', {}, number(answer.cost)), outcome);
+      return make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }, time),
+        make('td', { class: 'limiter' }, limiter),
+        make('td', {}, [key].flat().join(', ')),
+        make('td', { class: 'cost' }, number(answer.cost)),
+        outcome,
+      );
     });
     const list = byId('decisions').tBodies[0];
     list.prepend(...rows.reverse());
     while (list.rows.length > ROWS) list.deleteRow(-1);
     byId('empty').hidden = true;
     const granted = answers.filter(({ decision }) => decision === 'granted').length;
-    write(byId('said'), `${number(granted)} granted, ${number(answers.length - granted)} refused`);
+    write(byId('said'), `${count(granted, 'request')} granted, ${number(answers.length - granted)} refused`);
     write(byId('answer'), JSON.stringify(answers.at(-1), null, 2));
   }
 
@@ -155,12 +161,12 @@ class LiveLimiters {
   }
 
   #flow() {
-    const perSecond = byId('per-second').valueAsNumber;
-    if (!(perSecond >= 0.1 && perSecond <= 100)) {
-      complain(byId('ask-error'), 'Enter a number from 0.1 to 100 for the requests per second.');
+    try {
+      this.#stream = setInterval(() => this.#ask(), 1000 / entered('per-second', 'Requests per second'));
+    } catch (error) {
+      complain(byId('ask-error'), error.message);
       return;
     }
-    this.#stream = setInterval(() => this.#ask(1), 1000 / perSecond);
     this.#pressed(true);
   }
 
@@ -181,7 +187,7 @@ function details({ remaining, retry_after: retryAfter, reason, fallback }) {
   const retry = retryAfter > 0 ? `retry in ${span(retryAfter)}` : '';
   const cause = reason && reason !== 'rate_limited' ? reason.replaceAll('_', ' ') : '';
   const away = fallback ? 'the Redis server gave no answer' : '';
-  return make('small', {}, [retry || `${number(remaining)} left`, cause, away].filter(Boolean).join('; '));
+  return make('small', {}, [retry || `${count(remaining, 'permit')} left`, cause, away].filter(Boolean).join('; '));
 }
 
 /** Does something again and again, each time when the one before has ended. */

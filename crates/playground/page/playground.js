@@ -8,7 +8,7 @@ import { fromFragment, scenarioOf, toFragment } from './link.js';
 import { Requests } from './requests.js';
 import { Scenarios } from './scenarios.js';
 import { Session } from './session.js';
-import { companionOf, completed, sideOf } from './setup.js';
+import { companionOf, completed, NAMES, sideOf } from './setup.js';
 import { addButton, Side } from './side.js';
 import { Summary } from './summary.js';
 import { Time } from './time.js';
@@ -20,8 +20,6 @@ const TYPING = 300;
 
 /** The scenario that is played for somebody who comes without a set-up. */
 const FIRST = 'edge_burst';
-
-const MOST_SIDES = 2;
 
 export class Playground {
   sides = [];
@@ -88,7 +86,7 @@ export class Playground {
     const now = this.#clock.now();
     byId('clock').value = this.#clock.text(now);
     const seconds = this.#spans();
-    this.sides.forEach((side, index) => side.draw(now, seconds.drawings[index]));
+    this.sides.forEach((side, index) => side.draw(now, seconds.drawings[index], this.time.pace));
     this.#timeline.draw(this.sides, now, seconds.timeline);
   }
 
@@ -111,7 +109,7 @@ export class Playground {
     if (linked) {
       this.#show(linked.setup, null);
       this.requests.show(linked.streams);
-      await this.#try(begin());
+      await this.#try(begin(), linked.corrected);
       return;
     }
     const scenario = this.scenarios.named(scenarioOf(fragment) ?? FIRST) ?? this.scenarios.at(0);
@@ -140,7 +138,7 @@ export class Playground {
       else this.#addSide(side, index);
     });
     const add = byId('add-side');
-    if (setups.length >= MOST_SIDES) add?.remove();
+    if (setups.length >= NAMES.length) add?.remove();
     else if (!add) byId('sides').append(addButton(() => this.#compare()));
     byId('sides').dataset.count = setups.length;
     this.requests.holds(this.sides.some(({ form }) => form.definition.holds));
@@ -152,7 +150,7 @@ export class Playground {
       catalogue: this.#catalogue,
       offer: this.#offer,
       side,
-      changed: () => this.#edited(made),
+      changed: () => this.#edited(),
       removed: () => this.#removed(made),
     });
     this.sides[index] = made;
@@ -166,22 +164,23 @@ export class Playground {
       },
     ] = this.sides;
     this.#layOut([side, sideOf(companionOf(side, this.#catalogue), side)]);
-    this.#decisions.clear(this.sides.length);
+    this.#decisions.layOut(this.sides.length);
     this.#send();
   }
 
   #removed(side) {
+    const index = this.sides.indexOf(side);
     this.#layOut(this.sides.filter(other => other !== side).map(({ form }) => form.side));
-    for (const other of this.sides) other.clear();
-    this.#decisions.clear(this.sides.length);
+    // The sides behind it move up, into limiters that have counted something else.
+    const moved = this.sides.slice(index);
+    for (const other of moved) other.clear();
+    if (moved.length) this.#decisions.clear(this.sides.length);
+    else this.#decisions.layOut(this.sides.length);
     byId('sides').focus();
     this.#send();
   }
 
-  #edited(side) {
-    const kind = `${side.form.side.algorithm} ${side.form.side.per_key}`;
-    if (side.kind !== kind) side.clear();
-    side.kind = kind;
+  #edited() {
     this.requests.holds(this.sides.some(({ form }) => form.definition.holds));
     clearTimeout(this.#typing);
     this.#typing = setTimeout(() => this.#send(), TYPING);
@@ -191,8 +190,10 @@ export class Playground {
   async #send() {
     const number = ++this.#sent;
     this.scenarios.show(null);
+    const { setup } = this;
     try {
-      await this.#session.change(this.setup);
+      await this.#session.change(setup);
+      setup.sides.forEach((side, index) => this.sides[index]?.changed(side, this.#clock.now()));
       if (number === this.#sent) this.#showErrors([]);
       this.#remember();
     } catch (error) {
@@ -250,13 +251,20 @@ export class Playground {
     node.dataset.state = state;
     // A stream begins with the decisions that came last, those that were shown before among them.
     if (state === 'live') this.#clear();
-    node.textContent = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' }[state];
+    const texts = {
+      connecting: 'connecting',
+      live: 'live',
+      lost: 'connection lost, trying again',
+      refused: 'not started: a value is not allowed',
+    };
+    node.textContent = texts[state];
   }
 
-  async #try(action) {
+  /** Waits for an action, and shows what is wrong with it, or else a remark. */
+  async #try(action, remark) {
     try {
       await action;
-      this.#showErrors([]);
+      this.#showErrors(remark ? [{ message: remark }] : []);
     } catch (error) {
       this.#showErrors(error.errors?.length ? error.errors : [{ message: error.message }]);
     }
@@ -268,7 +276,8 @@ export class Playground {
     const windows = this.sides.map(({ states }) => naturalSpan(states));
     const longest = Math.max(0, ...windows.filter(window => window <= 40 * pace));
     return {
-      drawings: windows.map(window => 1.7 * (window ?? (longest || 8 * pace))),
+      // A window that passes in moments is no measure for what has none.
+      drawings: windows.map(window => 1.7 * (window ?? (longest >= 2 * pace ? longest : 8 * pace))),
       timeline: Math.max(15 * pace, 2.2 * longest),
     };
   }

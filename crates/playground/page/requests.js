@@ -1,6 +1,6 @@
 // The forms that send requests: one, a burst, and steady streams.
 
-import { byId, complain, folds, make } from './dom.js';
+import { byId, complain, entered, folds, make } from './dom.js';
 import { number } from './words.js';
 
 /** The most streams at a time. */
@@ -31,25 +31,31 @@ export class Requests {
   }
 
   one() {
-    return this.#send(1);
+    return this.#send(() => 1);
   }
 
   burst() {
-    return this.#send(whole('count'));
+    return this.#send(() => entered('count', 'Requests in a burst'));
   }
 
   /** Starts one more stream. */
   stream() {
     if (this.#streams.length === MOST_STREAMS) {
       complain(byId('stream-error'), `There are ${MOST_STREAMS} streams, which is the most. Stop one first.`);
-      return;
+      return undefined;
     }
-    const stream = { ...this.#request(), per_second: byId('per-second').valueAsNumber, spacing: byId('spacing').value };
-    this.#put([...this.#streams, stream]);
+    return this.#put(() => [
+      ...this.#streams,
+      {
+        ...this.#request(),
+        per_second: entered('per-second', 'Requests per second'),
+        spacing: byId('spacing').value,
+      },
+    ]);
   }
 
   stopAll() {
-    return this.#put([]);
+    return this.#put(() => []);
   }
 
   /** Shows the streams that are running. */
@@ -64,7 +70,7 @@ export class Requests {
           make(
             'span',
             {},
-            `${stream.key}: ${number(stream.per_second, 3)}/s, weight ${number(stream.cost)}, ${stream.spacing}`,
+            `${stream.key}: ${number(stream.per_second, 3)}/s, cost ${number(stream.cost)}, ${stream.spacing === 'random' ? 'Poisson' : 'evenly'}`,
           ),
           make(
             'button',
@@ -74,7 +80,7 @@ export class Requests {
               'aria-label': `Stop the stream of key ${stream.key}, ${number(stream.per_second, 3)} a second`,
               title: 'Stop',
               onclick: () => {
-                this.#put(this.#streams.filter((_, other) => other !== index));
+                this.#put(() => this.#streams.filter((_, other) => other !== index));
                 byId('start-stream').focus();
               },
             },
@@ -92,34 +98,29 @@ export class Requests {
   }
 
   #request() {
-    const hold = byId('hold').valueAsNumber;
-    return { key: byId('key').value, cost: whole('cost'), ...(this.#holds && hold >= 0 ? { hold } : {}) };
+    const request = { key: byId('key').value, cost: entered('cost', 'Cost') };
+    return this.#holds ? { ...request, hold: entered('hold', 'Held for') } : request;
   }
 
   async #send(count) {
-    await told(byId('send-error'), this.#actions.send({ ...this.#request(), count }));
+    await told(byId('send-error'), () => this.#actions.send({ ...this.#request(), count: count() }));
   }
 
-  async #put(streams) {
-    const done = await told(byId('stream-error'), this.#actions.streams(streams));
-    if (done) this.show(streams);
+  async #put(wanted) {
+    await told(byId('stream-error'), async () => {
+      const streams = wanted();
+      await this.#actions.streams(streams);
+      this.show(streams);
+    });
   }
 }
 
-/** Waits for an action, and shows what is wrong with it. */
+/** Does an action, and shows what is wrong with it. */
 async function told(node, action) {
   try {
-    await action;
+    await action();
     complain(node, null);
-    return true;
   } catch (error) {
     complain(node, error.errors?.map(({ message }) => message).join(' ') || error.message);
-    return false;
   }
-}
-
-/** Returns the number of a field; one that is none is left to the server, which says what is allowed. */
-function whole(id) {
-  const value = byId(id).valueAsNumber;
-  return Number.isNaN(value) ? 0 : value;
 }

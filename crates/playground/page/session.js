@@ -24,8 +24,8 @@ export class Refused extends Error {
 }
 
 /**
- * A session on the server. Its events: `frame` (detail: the frame), `connection` (detail: `connecting`, `live` or
- * `lost`) and `renewed`, when a lost session was replaced by a new one with the same set-up.
+ * A session on the server. Its events: `frame` (detail: the frame), `connection` (detail: `connecting`, `live`, `lost`, or
+ * `refused` if the set-up is none) and `renewed`, when a lost session was replaced by a new one with the same set-up.
  */
 export class Session extends EventTarget {
   #id = null;
@@ -87,7 +87,10 @@ export class Session extends EventTarget {
       const made = await answer(await post('POST', `${BASE}/sessions`, setup));
       this.#id = made.session;
     } catch (error) {
-      if (error instanceof Refused && error.status === 422) throw error;
+      if (error instanceof Refused && error.status === 422) {
+        this.#tell('connection', 'refused');
+        throw error;
+      }
       this.#retry();
       return;
     }

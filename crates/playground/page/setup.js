@@ -1,5 +1,8 @@
 // Set-ups: what the sides are, made from the catalogue of algorithms.
 
+/** Names of the sides, in their order. */
+export const NAMES = ['A', 'B'];
+
 /** Returns a side with defaults for what it does not say. */
 export function completed(side, algorithm) {
   const { parameters, per_key } = sideOf(algorithm);

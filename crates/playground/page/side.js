@@ -5,6 +5,7 @@ import { describe, drawLimiter, rows } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
 import { SideForm } from './form.js';
 import { History } from './history.js';
+import { NAMES } from './setup.js';
 import { number } from './words.js';
 
 export class Side {
@@ -13,6 +14,8 @@ export class Side {
   at = 0;
   totals = { granted: 0, refused: 0, waiting: 0 };
   fields = null;
+  /** The set-up that is in force. */
+  #inForce;
   #nodes;
   #scene;
   #width = 0;
@@ -20,7 +23,7 @@ export class Side {
 
   /** `changed(side)` is called with a new set-up of this side, `removed()` when it shall go. */
   constructor({ index, catalogue, offer, side, changed, removed }) {
-    this.name = 'AB'[index];
+    this.name = NAMES[index];
     this.form = new SideForm({ index, catalogue, offer, side, changed });
     const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     const label = `side-${index}-drawing`;
@@ -33,7 +36,7 @@ export class Side {
       granted: total('granted', 'granted'),
       refused: total('refused', 'refused'),
       waiting: total('waiting', 'waiting'),
-      keys: make('li', { class: 'keys', title: 'Share of the requests of each key that was granted' }),
+      keys: make('li', { class: 'keys', title: 'Requests of each key that were granted' }),
       table: make('tbody'),
     };
     const remove = make(
@@ -80,6 +83,7 @@ export class Side {
         make(
           'ul',
           { class: 'totals', 'aria-label': `Totals of limiter ${this.name}` },
+          make('li', {}, 'Requests:'),
           granted,
           refused,
           waiting,
@@ -89,6 +93,7 @@ export class Side {
       ),
     );
     folds(edit, this.node);
+    this.#inForce = side;
     this.#scene = new Scene(drawing);
     this.#resized = new ResizeObserver(([{ contentRect }]) => (this.#width = contentRect.width));
     this.#resized.observe(drawing);
@@ -99,8 +104,17 @@ export class Side {
     this.history = new History();
     this.states = [];
     this.fields = null;
+    this.#inForce = this.form.side;
     this.totals = { granted: 0, refused: 0, waiting: 0 };
-    this.#tell(this.at);
+    this.#tell();
+  }
+
+  /** Marks that a set-up is in force from now on, if it is another one than before. */
+  changed(side, now) {
+    const texts = this.form.differences(this.#inForce, side);
+    const isOther = side.algorithm !== this.#inForce.algorithm || side.per_key !== this.#inForce.per_key;
+    this.#inForce = side;
+    if (texts.length) this.history.change(now, texts.join(', '), isOther);
   }
 
   /** Takes over its part of a frame. */
@@ -110,16 +124,17 @@ export class Side {
     this.totals = totals;
     this.fields = fields ?? this.fields;
     this.history.add(at, { decisions, states });
-    this.#tell(at);
+    this.#tell();
   }
 
-  draw(now, seconds) {
+  draw(now, seconds, pace) {
     if (this.#width === 0) return;
     drawLimiter(this.#scene, {
       width: this.#width,
       side: this,
       now,
       seconds,
+      pace,
       waits: this.form.side.wait !== undefined,
     });
   }
@@ -147,8 +162,8 @@ export class Side {
       write(this.#nodes[kind].firstChild, number(this.totals[kind]));
     this.#nodes.waiting.hidden = this.totals.waiting === 0 && this.form.side.wait === undefined;
     const keys = [...this.history.keys].sort().slice(0, 3);
-    const shares = keys.map(([key, { asked, granted }]) => `${key} ${Math.round((granted / asked) * 100)} %`);
-    write(this.#nodes.keys, keys.length > 1 ? `granted: ${shares.join(', ')}` : '');
+    const parts = keys.map(([key, { asked, granted }]) => `${key} ${number(granted)} of ${number(asked)}`);
+    write(this.#nodes.keys, keys.length > 1 ? `granted by key: ${parts.join(', ')}` : '');
   }
 }
 

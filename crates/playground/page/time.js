@@ -5,6 +5,9 @@ import { number } from './words.js';
 
 const SPEEDS = [0.1, 1, 10, 60, 600];
 
+/** The slowest and the fastest clock that runs. */
+export const [SLOWEST, FASTEST] = [SPEEDS[0], SPEEDS.at(-1)];
+
 export class Time {
   /** The speed at which it goes on after a pause. */
   pace = 1;

@@ -4,7 +4,7 @@ import { byId, write } from './dom.js';
 import { naturalSpan } from './draw/limiter.js';
 import { Scene } from './draw/scene.js';
 import { drawTicks, TICKS } from './draw/ticks.js';
-import { count, level, span } from './words.js';
+import { clock, count, level, span } from './words.js';
 
 /** The height of a side's lane. */
 const LANE = 56;
@@ -48,6 +48,7 @@ export class Timeline {
         scene.rect('badge', 0, middle - 10, 20, 20, 6);
         scene.text('badge-text', 10, middle + 4, side.name, 'middle');
         drawBusiest(scene, side, { x, from, top });
+        drawChanges(scene, side, { x, from, top, bottom: (index + 1) * LANE, right });
         if (now < from + seconds) scene.line('now', x(now), top, x(now), (index + 1) * LANE);
       });
     });
@@ -58,7 +59,10 @@ export class Timeline {
     write(
       byId('timeline-text'),
       sides
-        .map(({ name, totals }) => `${name}: ${count(totals.granted, 'request')} granted, ${totals.refused} refused`)
+        .map(({ name, totals, history }) => {
+          const changes = history.changes.map(({ at, text }) => `, changed at ${clock(at)}: ${text}`);
+          return `${name}: ${count(totals.granted, 'request')} granted, ${totals.refused} refused${changes.join('')}`;
+        })
         .join('; '),
     );
   }
@@ -80,7 +84,7 @@ function drawBars(scene, lane, { x, width, middle, unit }) {
   const paths = { granted: '', late: '', refused: '' };
   for (const [start, { granted, late, refused }] of lane) {
     const left = Math.max(LEFT, x(start * width)).toFixed(1);
-    const wide = (x((start + 1) * width) - x(start * width) - 1).toFixed(1);
+    const wide = Math.max(1, x((start + 1) * width) - 1 - left).toFixed(1);
     const bar = (from, height) => `M${left} ${from.toFixed(1)}h${wide}v${height.toFixed(1)}h${-wide}z`;
     if (granted) paths.granted += bar(middle - 1, -granted * unit);
     if (late) paths.late += bar(middle - 1 - granted * unit, -late * unit);
@@ -98,6 +102,16 @@ function drawEdges(scene, side, x, from, top, bottom) {
   }
 }
 
+/** Draws the changes of a limiter in sight, the last one with its text. */
+function drawChanges(scene, { history }, { x, from, top, bottom, right }) {
+  const changes = history.changes.filter(({ at }) => at > from);
+  for (const { at } of changes) scene.line('change', x(at), top, x(at), bottom);
+  if (changes.length === 0) return;
+  const { at, text } = changes.at(-1);
+  const isRight = x(at) > (LEFT + right) / 2;
+  scene.text('note', x(at) + (isRight ? -4 : 4), bottom - 2, text, isRight ? 'end' : 'start');
+}
+
 /** Draws the span of a window's length in which the most was granted, while it is in sight. */
 function drawBusiest(scene, side, { x, from, top }) {
   const limited = limitOf(side.states);
@@ -105,7 +119,7 @@ function drawBusiest(scene, side, { x, from, top }) {
   const busiest = side.history.busiest(limited.window, side.states[0].key === null);
   if (!busiest) return;
   const isOver = busiest.sum > limited.limit;
-  const text = `most granted within ${span(limited.window)}: ${level(busiest.sum)}, limit ${level(limited.limit)}`;
+  const text = `most permits within ${span(limited.window)}: ${level(busiest.sum)}, limit ${level(limited.limit)}`;
   const kind = isOver ? 'over' : 'within';
   if (busiest.to > from) {
     const left = Math.max(LEFT, x(busiest.from) - 3);

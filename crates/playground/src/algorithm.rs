@@ -33,6 +33,8 @@ struct Description {
     id: &'static str,
     name: &'static str,
     summary: &'static str,
+    good_for: &'static str,
+    bad_for: &'static str,
     parameters: &'static [Parameter],
 }
 
@@ -72,11 +74,13 @@ impl Algorithm {
 
     /// Returns the description that a form is built from.
     pub(crate) fn form(self) -> AlgorithmForm {
-        let Description { id, name, summary, parameters } = self.description();
+        let Description { id, name, summary, good_for, bad_for, parameters } = self.description();
         AlgorithmForm {
             id: id.to_owned(),
             name: name.to_owned(),
             summary: summary.to_owned(),
+            good_for: good_for.to_owned(),
+            bad_for: bad_for.to_owned(),
             waits: true,
             holds: self.holds(),
             parameters: parameters.iter().map(Parameter::form).collect(),
@@ -152,7 +156,58 @@ impl Algorithm {
                 const { &[IN_FLIGHT] },
             ),
         };
-        Description { id, name, summary, parameters }
+        let (good_for, bad_for) = self.uses();
+        Description { id, name, summary, good_for, bad_for, parameters }
+    }
+
+    /// Returns the uses that it suits, and those that it does not.
+    fn uses(self) -> (&'static str, &'static str) {
+        match self {
+            Algorithm::Gcra => (
+                "stores that keep one number for each key",
+                "people who think in tokens: it tells times",
+            ),
+            Algorithm::TokenBucket => (
+                "APIs: bursts pass, and the rate holds",
+                "servers that cannot take a whole burst at once",
+            ),
+            Algorithm::IntervalBucket => (
+                "quotas in portions, such as 100 each minute",
+                "even traffic: callers come back all at once",
+            ),
+            Algorithm::LeakyBucket => (
+                "what a token bucket is, told as a rising level",
+                "smooth output: it refuses, and delays nothing",
+            ),
+            Algorithm::LeakyQueue => (
+                "servers that need requests one by one",
+                "callers who cannot wait for an answer",
+            ),
+            Algorithm::FixedWindow => (
+                "quotas per hour or day, read off a clock",
+                "bursts: twice the limit passes at an edge",
+            ),
+            Algorithm::SlidingWindow => (
+                "a limit in every window, at any size",
+                "steady release: permits come back by the slot",
+            ),
+            Algorithm::SlidingCounter => (
+                "many keys: it keeps two counts for each",
+                "exactness: it takes the past window for even",
+            ),
+            Algorithm::SlidingLog => (
+                "small exact limits, such as attempts to log in",
+                "large limits: it remembers each request",
+            ),
+            Algorithm::SeveralWindows => (
+                "a limit on bursts and a quota per day in one",
+                "callers who expect one limit to plan with",
+            ),
+            Algorithm::Concurrency => (
+                "slow or uneven work, such as queries",
+                "rates: quick requests pass as often as they come",
+            ),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ async fn each_algorithm_is_chosen_drawn_and_told() {
     for (id, drawn) in DRAWN {
         browser.choose(".algorithm", id).await;
         browser.until(&format!("location.hash.includes('a={id}&')")).await;
+        let uses = "[...document.querySelectorAll('.side .summary dl div')].map(use => use.innerText.length > 20)";
+        assert_eq!(browser.value(uses).await, serde_json::json!([true, true]), "{id}");
         browser.click("#reset").await;
         assert_eq!(visit.decided(0, 0).await, [0; 3], "{id}");
         browser.click("#send-burst").await;

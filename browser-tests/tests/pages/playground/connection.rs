@@ -75,7 +75,7 @@ async fn a_connection_that_goes_silent_is_told_and_mended_and_the_session_lives_
     browser.until("document.querySelector('#timeline .verdict')").await;
     assert_eq!(
         browser.value("document.querySelector('#timeline .verdict').textContent").await,
-        "most granted within 60 min: 5, limit 5"
+        "most permits within 60 min: 5, limit 5"
     );
     browser.until("document.querySelectorAll('#decisions tbody tr').length == 10").await;
     assert_eq!(visit.browser.value("location.hash").await, json!(WINDOW));

@@ -22,6 +22,8 @@ async fn a_wrong_value_is_told_at_its_field_and_changes_nothing() {
     // What was in force stays so until then: the limiter answers.
     for (id, wrong, of) in [
         ("cost", "0", "send"),
+        ("cost", "-1", "send"),
+        ("count", "-1", "send"),
         ("cost", "", "send"),
         ("key", "", "send"),
         ("per-second", "-1", "stream"),
@@ -29,15 +31,17 @@ async fn a_wrong_value_is_told_at_its_field_and_changes_nothing() {
         browser.fill("#key", "a").await;
         browser.fill("#cost", "1").await;
         browser.fill(&format!("#{id}"), wrong).await;
-        browser.click(if of == "send" { "#send-one" } else { "#start-stream" }).await;
+        browser.click(if of == "send" { "#send-burst" } else { "#start-stream" }).await;
         let message = browser
             .until(&format!(
                 "(e => !e.hidden && e.textContent)(document.getElementById('{of}-error'))"
             ))
             .await;
-        assert!(message.as_str().unwrap().len() > 15, "{id}: {message}");
+        let message = message.as_str().unwrap();
+        assert!(message.contains("must") && !message.contains("JSON"), "{id}: {message}");
         browser.fill("#key", "a").await;
         browser.fill("#cost", "1").await;
+        browser.fill("#count", "10").await;
         browser.click("#send-one").await;
         browser.until("document.getElementById('send-error').hidden").await;
     }
@@ -90,5 +94,29 @@ async fn a_link_with_a_wrong_stream_says_so_and_the_page_lives_on() {
     for message in browser.console().await {
         assert!(message.to_string().contains("422"), "{message}");
     }
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn a_link_with_a_speed_or_seed_that_is_none_runs_at_the_nearest_one_and_says_so() {
+    let visit = Visit::to(&BUCKET.replace("speed=1", "speed=1000&seed=-1")).await;
+    let browser = &visit.browser;
+    let notice = browser.until("document.getElementById('notice').textContent").await;
+    let expected = "speed is 1000: must be 0 for a pause, or from 0.1 to 600. It is 600 now.";
+    assert_eq!(notice, json!(expected));
+    browser.click("#send-burst").await;
+    assert_eq!(visit.decided(0, 10).await, [5, 5, 0]);
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn a_set_up_that_is_refused_does_not_pretend_to_connect() {
+    let visit = Visit::to(BUCKET).await;
+    let browser = &visit.browser;
+    visit.open("#a=fixed_window&a.limit=0&a.window=3600").await;
+    browser.until("document.getElementById('connection').dataset.state == 'refused'").await;
+    assert_eq!(browser.text("#connection").await, "not started: a value is not allowed");
+    // Chromium tells of the refusal.
+    browser.console().await;
     visit.end().await;
 }

@@ -22,7 +22,7 @@ async fn live_limiters_are_asked_and_what_they_have_left_is_seen() {
     browser.until(&left("6")).await;
     browser.click("#ask-burst").await;
     let said = "document.getElementById('said').textContent";
-    browser.until(&format!("{said} == '6 granted, 4 refused'")).await;
+    browser.until(&format!("{said} == '6 requests granted, 4 refused'")).await;
     browser.until(&left("0")).await;
     browser.until("document.querySelectorAll('#decisions .granted').length == 7").await;
     browser.until("document.querySelectorAll('#decisions .refused').length == 4").await;
@@ -39,7 +39,7 @@ async fn live_limiters_are_asked_and_what_they_have_left_is_seen() {
     browser.fill("#per-second", "0").await;
     browser.click("#stream").await;
     let error = "document.getElementById('ask-error').textContent";
-    browser.until(&format!("{error}.startsWith('Enter a number from 0.1 to 100')")).await;
+    browser.until(&format!("{error} == 'Requests per second is 0: must be a number from 0.1 to 100.'")).await;
     browser.fill("#per-second", "50").await;
     browser.click("#stream").await;
     browser.until("document.querySelectorAll('#decisions tbody tr').length >= 20").await;
@@ -56,6 +56,47 @@ async fn live_limiters_are_asked_and_what_they_have_left_is_seen() {
             assert_eq!(browser.violations().await, Vec::<String>::new(), "{of}");
             keep_picture(browser, &of).await;
         }
+    }
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn decisions_on_a_phone_say_of_which_limiter_they_are_and_what_they_were() {
+    let visit = Visit::to("").await;
+    let browser = &visit.browser;
+    browser.click("#live").await;
+    browser.until("document.getElementById('remaining')?.textContent == '7'").await;
+    browser.click("#ask-one").await;
+    browser.until("document.querySelectorAll('#decisions tbody tr').length == 1").await;
+    browser.choose("#limiter", "server").await;
+    browser.click("#ask-one").await;
+    browser.until("document.querySelectorAll('#decisions tbody tr').length == 2").await;
+    let [phone, ..] = View::ALL;
+    browser.view(phone).await;
+    browser.settle().await;
+    let seen = "[...document.querySelectorAll('#decisions tr')].slice(0, 2).map(row => [...row.cells].slice(1).filter(cell => cell.checkVisibility()).map(cell => (cell.querySelector('span') ?? cell).textContent))";
+    let expected = [["limiter", "key", "decision"], ["server", "all", "granted"]];
+    assert_eq!(browser.value(seen).await, json!(expected));
+    let last = "[...document.querySelectorAll('#decisions tbody tr')].at(-1).cells[1].textContent";
+    assert_eq!(browser.value(last).await, json!("pages"));
+    visit.end().await;
+}
+
+#[tokio::test]
+async fn a_cost_that_is_none_is_told_in_words_and_not_sent() {
+    let visit = Visit::to("").await;
+    let browser = &visit.browser;
+    browser.click("#live").await;
+    browser.until("document.getElementById('remaining')?.textContent == '7'").await;
+    for (field, name) in [("cost", "Cost"), ("count", "Requests in a burst")] {
+        for wrong in ["-1", "1.5"] {
+            browser.fill(&format!("#{field}"), wrong).await;
+            browser.click("#ask-burst").await;
+            let told = format!("{name} is {wrong}: must be a whole number from 1 to ");
+            let error = "document.getElementById('ask-error').textContent";
+            browser.until(&format!("{error}.startsWith('{told}')")).await;
+        }
+        browser.fill(&format!("#{field}"), "1").await;
     }
     visit.end().await;
 }

@@ -156,3 +156,30 @@ async fn a_reader_who_hears_the_page_is_told_what_happens() {
     );
     visit.end().await;
 }
+
+/// Elements that cut their text off. (Lists are scrolled.)
+const CUT: &str = "[...document.querySelectorAll('body *')]
+    .filter(e => e.checkVisibility() && !e.closest('.hidden, .skip, .scroll, dialog, option, svg'))
+    .filter(e => getComputedStyle(e).overflowX != 'visible' && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.outerHTML.slice(0, 100))";
+
+#[tokio::test]
+async fn a_small_laptop_cuts_no_word_and_a_beginner_reads_what_a_limiter_and_a_key_are() {
+    let laptop = View { name: "laptop", width: 1280, height: 720 };
+    let visit = Visit::to("#speed=1&a=several_windows&b=sliding_window").await;
+    let browser = &visit.browser;
+    browser.click("#send-burst").await;
+    visit.decided(0, 10).await;
+    browser.view(laptop).await;
+    browser.settle().await;
+    assert_eq!(browser.value(CUT).await, json!([]));
+    assert_eq!(browser.value(TOO_WIDE).await, json!([]));
+    let said = browser.text(".intro").await;
+    assert!(said.contains("A limiter ") && said.contains("A key"), "{said}");
+    // Totals are requests, and levels are permits or tokens: the page says which.
+    assert!(browser.text(".totals").await.starts_with("Requests:"));
+    let texts = browser.value("[...document.querySelectorAll('#side-0-drawing text')].map(text => text.textContent)").await;
+    assert!(texts.as_array().unwrap().contains(&json!("permits used")), "{texts}");
+    keep_picture(browser, "playground-laptop-light").await;
+    visit.end().await;
+}

@@ -1,5 +1,7 @@
 // The axis of time of a drawing, and what all drawings of limiters share.
 
+import { level as worded } from '../words.js';
+
 /** The share of the axis that is past; the rest is what is known of the future. */
 const PAST = 0.8;
 
@@ -90,8 +92,8 @@ function groups(marks, axis) {
   return found;
 }
 
-/** Draws a vessel with a level from `0` to `most`, and what it says: below, or beside it if the drawing is low. */
-export function drawGauge(scene, { right, top, bottom, level, most, kind, value, of }) {
+/** Draws a vessel with a level from `0` to `most`, and its texts: below, or beside it if the drawing is low. */
+export function drawGauge(scene, { right, top, bottom, level, most, kind, value, unit }) {
   const isLow = bottom - top < LOW;
   const [width, left] = isLow ? [18, right - 76] : [46, right - 58];
   const base = isLow ? bottom + REQUESTS - 8 : bottom - 6;
@@ -106,11 +108,16 @@ export function drawGauge(scene, { right, top, bottom, level, most, kind, value,
       scene.line('mark', left + 3, y, left + 9, y);
     }
   }
+  const of = `of ${worded(most)}`;
   if (isLow) {
-    scene.text('value', left + width + 6, top + height / 2, value);
-    scene.text('note', left + width + 6, top + height / 2 + 14, of);
+    // The unit is two words, which have no room beside each other.
+    [of, ...unit.split(' ')].forEach((text, line) =>
+      scene.text('note', left + width + 5, top + height / 2 + 6 + 13 * line, text),
+    );
+    scene.text('value', left + width + 5, top + height / 2 - 8, value);
   } else {
     scene.text('value', left + width / 2, base + 16, value, 'middle');
     scene.text('note', left + width / 2, base + 29, of, 'middle');
+    scene.text('note', left + width / 2, base + 42, unit, 'middle');
   }
 }

@@ -6,6 +6,12 @@ import { count, level, soon as inSeconds, span } from '../words.js';
 /** Steps of an interval bucket that are drawn between two frames; there are more only if the clock is very fast. */
 const MOST_STEPS = 100;
 
+/** Clocks that are at least as fast draw a level as an envelope: it moves faster than a line can show. */
+const FAST = 60;
+
+/** The width of a step of an envelope, in pixels. */
+const STEP = 4;
+
 /** The width of a letter, at most. */
 const LETTER = 6;
 
@@ -51,10 +57,11 @@ function course(state, at, until) {
   }
 }
 
-export function drawBucket(scene, { state, at, samples, marks, axis, box }) {
+export function drawBucket(scene, { state, at, samples, marks, axis, box, pace }) {
   const current = levelAt(state, at, axis.now);
-  const lowest = Math.min(0, current, ...samples.map(({ state }) => state.level));
-  const scale = vertical(box, lowest, state.capacity);
+  const points = courseOf(samples, axis);
+  const levels = points.map(({ level }) => level);
+  const scale = vertical(box, Math.min(0, current, ...levels), Math.max(state.capacity, ...levels));
   const soon = state.kind === 'bucket' ? state.full_at : state.next_refill_at;
   drawLimit(
     scene,
@@ -62,13 +69,16 @@ export function drawBucket(scene, { state, at, samples, marks, axis, box }) {
     scale.y(state.capacity),
     [`burst ${level(state.capacity)}`, ...refill(state, current, soon, axis.now)],
   );
-  drawCourse(scene, axis, scale, samples, 'water');
+  if (pace >= FAST) drawEnvelope(scene, axis, scale, [...points, ...levelsOf(marks, state.capacity)], 'water');
+  else drawCourse(scene, axis, scale, points, 'water');
   if (soon != null && soon > axis.now && current < state.capacity) {
     const next = state.kind === 'bucket' ? state.capacity : Math.min(state.capacity, current + state.refill[0]);
-    const turn = state.kind === 'bucket' ? '' : `H${axis.x(soon).toFixed(1)}`;
+    const end = Math.min(soon, axis.to);
+    const slope = state.kind === 'bucket' ? (end - axis.now) / (soon - axis.now) : Number(soon === end);
+    const turn = state.kind === 'bucket' ? '' : `H${axis.x(end).toFixed(1)}`;
     scene.path(
       'coming',
-      `M${axis.nowX.toFixed(1)} ${scale.y(current).toFixed(1)}${turn}L${axis.x(soon).toFixed(1)} ${scale.y(next).toFixed(1)}`,
+      `M${axis.nowX.toFixed(1)} ${scale.y(current).toFixed(1)}${turn}L${axis.x(end).toFixed(1)} ${scale.y(current + slope * (next - current)).toFixed(1)}`,
     );
   }
   finish(scene, axis, box, marks);
@@ -78,12 +88,13 @@ export function drawBucket(scene, { state, at, samples, marks, axis, box }) {
     most: state.capacity,
     kind: 'water',
     value: level(current),
-    of: `of ${level(state.capacity)} left`,
+    unit: 'tokens left',
   });
 }
 
-export function drawQueue(scene, { state, samples, marks, axis, box }) {
-  const scale = vertical(box, 0, state.size);
+export function drawQueue(scene, { state, samples, marks, axis, box, pace }) {
+  const points = courseOf(samples, axis);
+  const scale = vertical(box, 0, Math.max(state.size, ...points.map(({ level }) => level)));
   const [permits, seconds] = state.rate;
   drawLimit(
     scene,
@@ -91,7 +102,8 @@ export function drawQueue(scene, { state, samples, marks, axis, box }) {
     scale.y(state.size),
     [`room for ${count(state.size, 'permit')}, ${level(permits)} ${permits === 1 ? 'leaves' : 'leave'} every ${span(seconds)}`],
   );
-  drawCourse(scene, axis, scale, samples, 'used');
+  if (pace >= FAST) drawEnvelope(scene, axis, scale, points, 'used');
+  else drawCourse(scene, axis, scale, points, 'used');
   finish(scene, axis, box, marks);
   drawGauge(scene, {
     ...box,
@@ -99,7 +111,7 @@ export function drawQueue(scene, { state, samples, marks, axis, box }) {
     most: state.size,
     kind: 'used',
     value: level(state.queued),
-    of: `of ${level(state.size)} queued`,
+    unit: 'permits queued',
   });
 }
 
@@ -145,18 +157,61 @@ function drawLimit(scene, axis, y, parts) {
   scene.text('note', axis.left, y - 5, fits.join(', '));
 }
 
-/** Draws the level over time: its course after each frame, up to the next one or to this instant. */
-function drawCourse(scene, axis, scale, samples, kind) {
+/** Returns the course of the level in sight: after each frame up to the next one, or to this instant. */
+function courseOf(samples, axis) {
   const points = samples.flatMap(({ at, state }, index) => {
-    const until = samples[index + 1]?.at ?? axis.now;
+    const until = Math.max(at, samples[index + 1]?.at ?? axis.now);
     return until < axis.from ? [] : course(state, at, until);
   });
+  const first = points.findIndex(({ at }) => at >= axis.from);
+  if (first < 1) return points;
+  // The part before the axis is cut off.
+  const [before, after] = [points[first - 1], points[first]];
+  const share = (axis.from - before.at) / (after.at - before.at || 1);
+  return [{ at: axis.from, level: before.level + share * (after.level - before.level) }, ...points.slice(first)];
+}
+
+/** Draws the level over time as a line. */
+function drawCourse(scene, axis, scale, points, kind) {
   if (points.length === 0) return;
-  const line = points.map(({ at, level }) => `${axis.x(at).toFixed(1)} ${scale.y(level).toFixed(1)}`).join('L');
+  const line = points.map(({ at, level }) => `${axis.within(at).toFixed(1)} ${scale.y(level).toFixed(1)}`).join('L');
   const base = scale.y(0).toFixed(1);
-  const [first, last] = [points[0], points.at(-1)].map(({ at }) => axis.x(at).toFixed(1));
+  const [first, last] = [points[0], points.at(-1)].map(({ at }) => axis.within(at).toFixed(1));
   scene.path(`area ${kind}`, `M${first} ${base}L${line}L${last} ${base}Z`);
   scene.path(`curve ${kind}`, `M${line}`);
+}
+
+/** Returns the levels that grants found and left, some of which come and go between two frames. */
+function levelsOf(marks, capacity) {
+  const granted = marks.filter(({ outcome, remaining }) => outcome === 'granted' && remaining !== undefined);
+  return granted.flatMap(({ at, cost, remaining }) => [
+    { at, level: Math.min(capacity, remaining + cost) },
+    { at, level: remaining },
+  ]);
+}
+
+/** Draws the lowest and the highest level of each step of time. */
+function drawEnvelope(scene, axis, scale, points, kind) {
+  const width = (STEP * axis.seconds) / (axis.right - axis.left);
+  const steps = new Map();
+  for (const { at, level } of points) {
+    const start = Math.floor(at / width);
+    const [low, high] = steps.get(start) ?? [level, level];
+    steps.set(start, [Math.min(low, level), Math.max(high, level)]);
+  }
+  if (steps.size === 0) return;
+  const found = [...steps].sort(([one], [two]) => one - two);
+  const edge = place =>
+    found.map(([start, levels]) => {
+      const [left, right] = [start, start + 1].map(step => axis.within(Math.min(step * width, axis.now)).toFixed(1));
+      const y = scale.y(levels[place]).toFixed(1);
+      return [`${left} ${y}`, `${right} ${y}`];
+    });
+  const [low, high] = [edge(0).flat(), edge(1).flat()];
+  const [left, right] = [low[0], low.at(-1)].map(point => point.split(' ')[0]);
+  const base = scale.y(0).toFixed(1);
+  scene.path(`area ${kind}`, `M${left} ${base}L${low.join('L')}L${right} ${base}Z`);
+  scene.path(`envelope ${kind}`, `M${high.join('L')}L${low.reverse().join('L')}Z`);
 }
 
 function finish(scene, axis, box, marks) {

@@ -38,7 +38,7 @@ export function drawConcurrency(scene, { state, held, marks, axis, box }) {
     most: state.limit,
     kind: total >= state.limit ? 'used full' : 'used',
     value: level(total),
-    of: `of ${level(state.limit)} in use`,
+    unit: 'permits held',
   });
 }
 
@@ -46,7 +46,7 @@ export function drawConcurrency(scene, { state, held, marks, axis, box }) {
 export function concurrencyRows(state) {
   const rows = state.in_use
     .slice(0, 8)
-    .map(({ key, since, until, cost }) => [`${key}, weight ${level(cost)}`, `${clock(since)} to ${clock(until)}`]);
+    .map(({ key, since, until, cost }) => [`${key}, cost ${level(cost)}`, `${clock(since)} to ${clock(until)}`]);
   return [['in use', `${level(inUse(state))} of ${level(state.limit)}`], ...rows];
 }
 

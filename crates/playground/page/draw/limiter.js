@@ -32,10 +32,10 @@ const DRAW = {
 };
 
 /**
- * Draws a side. `side` has the last frame's `states`, the instant `at` of that frame and its `history`; `waits` says whether
- * requests may wait.
+ * Draws a side. `side` has the last frame's `states`, the instant `at` of that frame and its `history`; `pace` is the speed
+ * of the clock, and `waits` says whether requests may wait.
  */
-export function drawLimiter(scene, { width, side, now, seconds, waits }) {
+export function drawLimiter(scene, { width, side, now, seconds, pace, waits }) {
   const states = side.states.slice(0, MOST_KEYS);
   const more = side.states.length - states.length;
   const hasLine = waits || states.some(({ state }) => state.line.length > 0);
@@ -51,6 +51,7 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
       const bottom = top + height - (hasLine ? LINE : 0);
       const name = key === null ? 0 : gutter;
       const axis = new Axis(name, width - GAUGE, now, seconds);
+      const box = { top: top + 2, bottom: bottom - REQUESTS, right: width };
       const marks = side.history.since(axis.from).filter(mark => key === null || mark.key === key);
       const ofKey = entry => key === null || entry.key === key;
       if (key !== null) {
@@ -62,15 +63,23 @@ export function drawLimiter(scene, { width, side, now, seconds, waits }) {
         at: side.at,
         axis,
         marks,
-        samples: side.history.samples.get(key) ?? [],
+        pace,
+        samples: ofKind(side.history.samples.get(key) ?? [], state.kind),
         past: [...side.history.windows.values()].filter(ofKey),
         held: [...side.history.held.values()].filter(ofKey),
-        box: { top: top + 2, bottom: bottom - REQUESTS, right: width },
+        box,
       });
+      for (const { at } of side.history.changes)
+        if (at > axis.from) scene.line('change', axis.x(at), box.top, axis.x(at), box.bottom + REQUESTS);
       if (hasLine) drawLine(scene, { line: state.line, now, left: name, right: width - GAUGE, y: bottom });
     });
     if (more > 0) scene.text('note', 0, rows + TICKS + MORE - 4, `and ${count(more, 'more key')}`);
   });
+}
+
+/** Returns the samples of one kind: until a change of the algorithm is confirmed, there are those of two. */
+function ofKind(samples, kind) {
+  return samples.filter(({ state }) => state.kind === kind);
 }
 
 /** Returns a key as it fits beside a drawing. */

@@ -1,4 +1,4 @@
-// The waiting line: a block for each request, as wide as its weight; the first is the next to go.
+// The waiting line: a block for each request, as wide as its cost; the first is the next to go.
 
 import { count, soon } from '../words.js';
 
@@ -20,8 +20,8 @@ export function drawLine(scene, { line, now, left, right, y }) {
   const label = `${count(line.length, 'request')} in line, ${turn}`;
   const start = left + 8 + label.length * LETTER;
   const room = gate - start;
-  const weights = line.reduce((sum, { cost }) => sum + cost, 0);
-  const unit = Math.max(1.5, Math.min(22, room / weights));
+  const costs = line.reduce((sum, { cost }) => sum + cost, 0);
+  const unit = Math.max(1.5, Math.min(22, room / costs));
   let x = gate;
   for (const { key, cost } of line) {
     const width = Math.max(10, cost * unit);

@@ -26,7 +26,9 @@ export function drawLog(scene, { state, marks, axis, box }) {
   const live = counted(state, axis.now);
   // Entries that are too near to stand beside each other stand on each other.
   const near = (WIDTH * axis.seconds) / (axis.right - axis.left);
-  const unit = Math.min(TALLEST, (bottom - top) / state.limit);
+  // Entries from before a change may be more than the limit is now.
+  const total = sum(live);
+  const unit = Math.min(TALLEST, (bottom - top) / Math.max(state.limit, total));
   const stacks = new Map();
   for (const { at, cost } of live.slice(-MOST_ENTRIES)) {
     const place = Math.floor(at / near);
@@ -40,14 +42,13 @@ export function drawLog(scene, { state, marks, axis, box }) {
   drawNow(scene, axis, box.top, bottom);
   scene.line('base', axis.left, bottom, axis.right, bottom);
   drawRequests(scene, axis, marks, bottom);
-  const total = sum(live);
   drawGauge(scene, {
     ...box,
     level: total,
     most: state.limit,
     kind: total >= state.limit ? 'used full' : 'used',
     value: level(total),
-    of: `of ${level(state.limit)} used`,
+    unit: 'permits used',
   });
 }
 

@@ -39,7 +39,7 @@ export function drawWindows(scene, { state, at, past, marks, axis, box }) {
     most: limit,
     kind: counted >= limit ? 'used full' : 'used',
     value: level(counted),
-    of: `of ${level(limit)} used`,
+    unit: 'permits used',
   });
 }
 
@@ -57,7 +57,9 @@ export function windowRows(state) {
 function drawBoxes(scene, axis, box, windows, past, passed) {
   const { limit, window } = windows[0];
   const [top, bottom] = [box.top + 18, box.bottom];
-  const y = count => bottom - (Math.min(count, limit) / limit) * (bottom - top);
+  // Windows from before a change may have counted more.
+  const most = Math.max(limit, ...windows.map(({ count }) => count), ...past.filter(({ to }) => to > axis.from).map(({ count }) => count));
+  const y = count => bottom - (count / most) * (bottom - top);
   const isLive = new Set(windows.map(({ from }) => from.toFixed(6)));
   for (const old of past) {
     if (old.to > axis.from && !isLive.has(old.from.toFixed(6)))
@@ -65,7 +67,7 @@ function drawBoxes(scene, axis, box, windows, past, passed) {
   }
   for (const live of windows)
     drawBox(scene, axis, { ...live, weight: weightAfter(live, passed), top: y(live.count), bottom }, 'live');
-  scene.line('limit', axis.left, top, axis.right, top);
+  scene.line('limit', axis.left, y(limit), axis.right, y(limit));
   const isOne = windows.length === 1;
   const kind = isOne ? 'a window of' : windows.some(({ weight }) => weight !== undefined) ? 'about' : 'any';
   const from = isOne ? windows[0].from : Math.max(windows[0].from, axis.now - window);

@@ -133,15 +133,15 @@ pub(super) const BURST: Parameter = Parameter::permits(
     "The most permits that can be granted at one instant.",
 );
 pub(super) const REFILL: Parameter =
-    Parameter::permits("permits", "Refill", 1.0, "The tokens that are earned in each period.");
+    Parameter::permits("permits", "Permits", 1.0, "The tokens that are earned in each period.");
 pub(super) const LEAK: Parameter =
-    Parameter::permits("permits", "Leak", 1.0, "The permits that leave in each period.");
+    Parameter::permits("permits", "Permits", 1.0, "The permits that leave in each period.");
 pub(super) const STEP: Parameter =
-    Parameter::permits("permits", "Refill", 5.0, "The tokens that each period brings at its end.");
+    Parameter::permits("permits", "Permits", 5.0, "The tokens that each period brings at its end.");
 pub(super) const PERIOD: Parameter =
-    Parameter::seconds("period", "every", 1.0, "The length of a period.");
+    Parameter::seconds("period", "Period", 1.0, "The length of a period.");
 pub(super) const SIZE: Parameter =
-    Parameter::permits("size", "Queue", 4.0, "The most permits in the queue.")
+    Parameter::permits("size", "Size", 4.0, "The most permits in the queue.")
         .between(1.0, bounds::REMEMBERED);
 pub(super) const INTERVAL: Parameter =
     Parameter::seconds("interval", "Interval", 1.0, "The time between two permits, on average.");

@@ -13,6 +13,10 @@ pub struct AlgorithmForm {
     pub name: String,
     /// A sentence that says what it does.
     pub summary: String,
+    /// The use that it suits.
+    pub good_for: String,
+    /// The use that it does not suit.
+    pub bad_for: String,
     /// True if requests can wait in line.
     pub waits: bool,
     /// True if it limits requests in flight, which have a `hold`.
