@@ -137,9 +137,8 @@ export class Playground {
       if (this.sides[index]) this.sides[index].form.show(side);
       else this.#addSide(side, index);
     });
-    const add = byId('add-side');
-    if (setups.length >= NAMES.length) add?.remove();
-    else if (!add) byId('sides').append(addButton(() => this.#compare()));
+    byId('add-side')?.remove();
+    if (setups.length < NAMES.length) this.#offerCompare(setups.length);
     byId('sides').dataset.count = setups.length;
     this.requests.holds(this.sides.some(({ form }) => form.definition.holds));
   }
@@ -157,13 +156,15 @@ export class Playground {
     byId('sides').append(made.node);
   }
 
+  /** Offers one more side: beside a lone one, or in the head of the last one. */
+  #offerCompare(count) {
+    const place = count === 1 ? byId('sides') : this.sides.at(-1).node.querySelector('.side-head');
+    place.append(addButton(count === 1, () => this.#compare()));
+  }
+
   #compare() {
-    const [
-      {
-        form: { side },
-      },
-    ] = this.sides;
-    this.#layOut([side, sideOf(companionOf(side, this.#catalogue), side)]);
+    const { sides } = this.setup;
+    this.#layOut([...sides, sideOf(companionOf(sides, this.#catalogue), sides[0])]);
     this.#decisions.layOut(this.sides.length);
     this.#send();
   }

@@ -1,7 +1,7 @@
 // Set-ups: what the sides are, made from the catalogue of algorithms.
 
 /** Names of the sides, in their order. */
-export const NAMES = ['A', 'B'];
+export const NAMES = ['A', 'B', 'C', 'D'];
 
 /** Returns a side with defaults for what it does not say. */
 export function completed(side, algorithm) {
@@ -24,8 +24,12 @@ export function sideOf(algorithm, other) {
   };
 }
 
-/** Returns the algorithm that a second side begins with: one that the first is worth comparing with. */
-export function companionOf(side, catalogue) {
-  const wanted = { fixed_window: 'sliding_log', token_bucket: 'fixed_window' }[side.algorithm] ?? 'token_bucket';
+/** Algorithms that are worth comparing, in the order in which they are offered for one more side. */
+const WORTH = ['token_bucket', 'fixed_window', 'sliding_log', 'leaky_queue'];
+
+/** Returns the algorithm that one more side begins with: one that no other side has. */
+export function companionOf(sides, catalogue) {
+  const first = sides.length === 1 && sides[0].algorithm === 'fixed_window' ? ['sliding_log'] : [];
+  const wanted = [...first, ...WORTH].find(id => sides.every(({ algorithm }) => algorithm !== id));
   return catalogue.find(({ id }) => id === wanted) ?? catalogue[0];
 }

@@ -167,19 +167,22 @@ export class Side {
   }
 }
 
-/** The button that adds the second side. */
-export function addButton(add) {
+/** The button that adds one more side, with its text or without. */
+export function addButton(isLarge, add) {
+  const text = isLarge ? 'Compare with a second limiter' : 'Compare with one more limiter';
   return make(
     'button',
     {
       type: 'button',
       id: 'add-side',
-      class: 'add',
+      class: isLarge ? 'add' : 'quiet',
+      'aria-label': text,
+      title: text,
       onclick: () => {
         add();
         byId('sides').focus();
       },
     },
-    'Compare with a second limiter',
+    isLarge ? text : '+',
   );
 }

@@ -179,10 +179,9 @@ impl Algorithm {
                 "what a token bucket is, told as a rising level",
                 "smooth output: it refuses, and delays nothing",
             ),
-            Algorithm::LeakyQueue => (
-                "servers that need requests one by one",
-                "callers who cannot wait for an answer",
-            ),
+            Algorithm::LeakyQueue => {
+                ("servers that need requests one by one", "callers who cannot wait for an answer")
+            }
             Algorithm::FixedWindow => (
                 "quotas per hour or day, read off a clock",
                 "bursts: twice the limit passes at an edge",

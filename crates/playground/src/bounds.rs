@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Most sides of a set-up.
-pub(crate) const SIDES: usize = 2;
+pub(crate) const SIDES: usize = 4;
 /// Most keys of a session.
 pub(crate) const KEYS: usize = 16;
 /// Most characters of a key.

@@ -46,7 +46,8 @@ impl Live {
         let nanos = (passed.as_secs_f64() * self.session.speed() * 1e9) as u64;
         let until_nanos = self.session.now_nanos().saturating_add(nanos);
         let most = work.try_acquire_up_to(Live::EVENTS).map_or(0, |grant| grant.permits());
-        let done = self.session.advance(until_nanos, most);
+        let each = self.session.work_of_event();
+        let done = self.session.advance(until_nanos, most / each) * each;
         work.credit(most - done);
         self.slowed = self.session.now_nanos() < until_nanos;
     }
@@ -146,6 +147,25 @@ mod tests {
         live.advance(began + Duration::from_millis(200), &work);
         assert_eq!((at_millis(&live), live.slowed), (19, true));
         assert_eq!(live.frame(&mut cursor, false), None);
+    }
+
+    #[test]
+    fn an_event_of_four_sides_is_twice_the_work_of_one_of_two() {
+        let began = Instant::now();
+        let stream = json!({ "streams": [{ "key": "a", "per_second": 1_000 }] });
+        let stream = CheckedStream::all(&serde_json::from_value(stream).unwrap()).unwrap();
+        for (sides, requests) in [(1, 20), (2, 20), (3, 10), (4, 10)] {
+            let work = TokenBucket::new(quota!(1 / hour, burst 20));
+            let setup = json!({ "sides": vec![json!({ "algorithm": "gcra" }); sides] });
+            let setup = serde_json::from_value(setup).unwrap();
+            let mut live = Live::new(CheckedSetup::new(&setup).unwrap(), began);
+            assert!(live.enter(began, &work));
+            live.session.set_streams(stream.clone()).unwrap();
+            live.advance(began + Duration::from_millis(100), &work);
+            let frame = live.frame(&mut Cursor::default(), false).unwrap();
+            let totals = frame.sides[sides - 1].totals;
+            assert_eq!(totals.granted + totals.refused, requests, "{sides} sides");
+        }
     }
 
     #[test]

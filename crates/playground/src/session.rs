@@ -7,7 +7,7 @@
 //! | file | |
 //! |---|---|
 //! | `events` | what is to come |
-//! | `side` | one of two sides that get the same requests |
+//! | `side` | one of up to four sides that get the same requests |
 //! | `sleep` | the timer and the wakers of requests that wait in the engine's line |
 //! | `requests`, `streams` | requests at an instant, and at a rate |
 //! | `play` | scenarios |
@@ -141,6 +141,11 @@ impl Session {
         self.begin();
         // They are fewer than there may be keys.
         let _ = self.set_streams(streams);
+    }
+
+    /// Returns the work that an event is counted as: 1 with up to two sides, and 2 with more.
+    pub(crate) fn work_of_event(&self) -> u64 {
+        self.sides.len().div_ceil(2).max(1) as u64
     }
 
     /// Moves the clock to `until_nanos`, and lets everything happen until then, but no more than `most` events.

@@ -37,7 +37,8 @@ impl CheckedSetup {
         let mut problems = Vec::new();
         let count = setup.sides.len();
         if !(1..=bounds::SIDES).contains(&count) {
-            let message = format!("sides has {count} entries: must have 1 or {}", bounds::SIDES);
+            let message =
+                format!("sides has {count} entries: must have from 1 to {}", bounds::SIDES);
             problems.push(FieldProblem { side: None, parameter: "sides".to_owned(), message });
         }
         problems.extend(speed(setup.speed).err());

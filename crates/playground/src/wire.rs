@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `setup` | what a link reproduces: the limiters of one or two sides, the speed, the seed |
+//! | `setup` | what a link reproduces: the limiters of one to four sides, the speed, the seed |
 //! | `command` | bodies of requests that change a session |
 //! | `frame` | events of a session: decisions, totals, and the state of each limiter |
 //! | `form` | descriptions of algorithms and their parameters, and of scenarios |

@@ -34,7 +34,8 @@ async fn no_curve_leaves_its_chart() {
 
 #[tokio::test]
 async fn a_fast_clock_draws_an_envelope_of_the_level() {
-    let fragment = "#speed=60&a=token_bucket&a.burst=5&a.permits=1&a.period=60&stream=a,1,0.05,random";
+    let fragment =
+        "#speed=60&a=token_bucket&a.burst=5&a.permits=1&a.period=60&stream=a,1,0.05,random";
     let visit = Visit::to(fragment).await;
     let browser = &visit.browser;
     for speed in ["60", "600"] {
@@ -55,6 +56,9 @@ async fn a_change_is_marked_and_takes_nothing_from_what_was_drawn() {
     let browser = &visit.browser;
     browser.click("#send-burst").await;
     assert_eq!(visit.decided(0, 10).await, [5, 5, 0]);
+    // What is drawn does not go out of sight.
+    browser.click("#pause").await;
+    browser.until("document.querySelector('#pause span').textContent == 'Resume'").await;
     browser.fill("#side-0-burst", "9").await;
     browser.until("location.hash.includes('burst=9&')").await;
     let told = "document.getElementById('timeline-text').textContent";

@@ -146,3 +146,31 @@ async fn more_than_can_be_simulated_or_drawn_is_told_and_not_hidden() {
     browser.until("document.getElementById('dropped').hidden").await;
     visit.end().await;
 }
+
+#[tokio::test]
+async fn four_algorithms_decide_about_the_same_stream_of_poisson_arrivals() {
+    let visit = Visit::to(BUCKET).await;
+    let browser = &visit.browser;
+    for sides in 2..=4 {
+        browser.click("#add-side").await;
+        browser.until(&format!("document.querySelectorAll('.side').length == {sides}")).await;
+    }
+    browser.until("location.hash.includes('&d=')").await;
+    assert_eq!(browser.value("document.getElementById('add-side')").await, json!(null));
+    let algorithms = "new Set([...document.querySelectorAll('.algorithm')].map(algorithm => algorithm.value)).size";
+    assert_eq!(browser.value(algorithms).await, json!(4));
+    browser.fill("#per-second", "20").await;
+    browser.choose("#spacing", "random").await;
+    browser.click("#start-stream").await;
+    browser.until("document.querySelector('#streams li').innerText.includes('Poisson')").await;
+    // All have decided, or let wait, the same number.
+    let counts = format!("[{}, {}, {}, {}]", totals(0), totals(1), totals(2), totals(3));
+    let equal = format!(
+        "(sums => sums[0] > 20 && sums.every(sum => sum == sums[0]))({counts}.map(([granted, refused, waiting]) => granted + refused + waiting))"
+    );
+    browser.until(&equal).await;
+    browser.until("document.querySelectorAll('#timeline .badge').length == 4").await;
+    assert_eq!(browser.value(super::looks::TOO_WIDE).await, json!([]));
+    crate::keep_picture(browser, "playground-four").await;
+    visit.end().await;
+}

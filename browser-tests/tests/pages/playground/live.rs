@@ -39,7 +39,9 @@ async fn live_limiters_are_asked_and_what_they_have_left_is_seen() {
     browser.fill("#per-second", "0").await;
     browser.click("#stream").await;
     let error = "document.getElementById('ask-error').textContent";
-    browser.until(&format!("{error} == 'Requests per second is 0: must be a number from 0.1 to 100.'")).await;
+    browser
+        .until(&format!("{error} == 'Requests per second is 0: must be a number from 0.1 to 100.'"))
+        .await;
     browser.fill("#per-second", "50").await;
     browser.click("#stream").await;
     browser.until("document.querySelectorAll('#decisions tbody tr').length >= 20").await;

@@ -178,7 +178,11 @@ async fn a_small_laptop_cuts_no_word_and_a_beginner_reads_what_a_limiter_and_a_k
     assert!(said.contains("A limiter ") && said.contains("A key"), "{said}");
     // Totals are requests, and levels are permits or tokens: the page says which.
     assert!(browser.text(".totals").await.starts_with("Requests:"));
-    let texts = browser.value("[...document.querySelectorAll('#side-0-drawing text')].map(text => text.textContent)").await;
+    let texts = browser
+        .value(
+            "[...document.querySelectorAll('#side-0-drawing text')].map(text => text.textContent)",
+        )
+        .await;
     assert!(texts.as_array().unwrap().contains(&json!("permits used")), "{texts}");
     keep_picture(browser, "playground-laptop-light").await;
     visit.end().await;

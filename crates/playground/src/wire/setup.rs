@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The limiters of one or two sides, the speed of the clock, and the seed of what is random.
+/// The limiters of one to four sides, the speed of the clock, and the seed of what is random.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {

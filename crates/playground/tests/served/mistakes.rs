@@ -69,7 +69,10 @@ async fn a_wrong_set_up_is_told_with_all_that_is_wrong() {
     let running = Running::start().await;
     let sessions = || (Method::POST, "/playground/sessions");
     let body = json!({ "sides": [] });
-    let wanted = (Value::Null, "sides", "sides has 0 entries: must have 1 or 2");
+    let wanted = (Value::Null, "sides", "sides has 0 entries: must have from 1 to 4");
+    check(&running, sessions(), &body, wanted).await;
+    let body = json!({ "sides": vec![json!({ "algorithm": "gcra" }); 5] });
+    let wanted = (Value::Null, "sides", "sides has 5 entries: must have from 1 to 4");
     check(&running, sessions(), &body, wanted).await;
     let body = json!({ "sides": [{ "algorithm": "gcra" }], "speed": 1e9 });
     let message = "speed is 1000000000: must be 0 for a pause, or from 0.1 to 600";

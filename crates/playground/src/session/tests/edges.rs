@@ -99,8 +99,7 @@ fn big_behind_small_a_big_request_is_granted_only_where_there_is_a_line() {
     let played = play("big_behind_small", 1.0);
     let [without, with] = played.decisions.each_ref().map(|decisions| of_key(decisions, "big"));
     assert_eq!((granted(&without, 0.0, 20.0), granted(&with, 0.0, 20.0)), (0, 12));
-    let waits = with.iter().filter_map(|decision| decision.waited);
-    assert!(waits.into_iter().all(|waited| waited <= 6.0));
+    assert!(with.iter().filter_map(|decision| decision.waited).all(|waited| waited <= 6.0));
     assert!(without.iter().all(|decision| decision.outcome == Outcome::Refused));
     // Nothing that came after a big one was granted before it.
     let grants = |decision: &&Decision| decision.outcome == Outcome::GrantedLate;
@@ -124,7 +123,9 @@ fn greedy_tenant_a_modest_one_is_refused_where_all_share_and_never_where_each_ha
         granted.len()
     );
     // The greedy one takes most of the tokens.
-    let all = |decisions: &[Decision]| decisions.iter().filter(|decision| decision.outcome == Outcome::Granted).count();
+    let all = |decisions: &[Decision]| {
+        decisions.iter().filter(|decision| decision.outcome == Outcome::Granted).count()
+    };
     let greedy = of_key(&played.decisions[0], "greedy");
     assert!(all(&greedy) > 2 * all(&shared));
     let keys: Vec<_> = played.side(1).states.iter().map(|state| state.key.as_deref()).collect();
