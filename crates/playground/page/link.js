@@ -26,7 +26,7 @@ export function toFragment({ setup, streams }) {
 }
 
 /**
- * Returns the set-up and the streams of a fragment, or nothing if it is none; `corrected` tells which values were replaced.
+ * Returns the set-up and the streams of a fragment, or nothing if it is none; `corrected` says that the speed was replaced.
  * What it does not say has its default.
  */
 export function fromFragment(fragment, catalogue) {
@@ -40,10 +40,12 @@ export function fromFragment(fragment, catalogue) {
   const speed = finite(pairs.get('speed'), 1);
   const allowed = speed === 0 ? 0 : Math.min(Math.max(speed, SLOWEST), FASTEST);
   const corrected =
-    speed === allowed ? '' : `speed is ${speed}: must be 0 for a pause, or from ${SLOWEST} to ${FASTEST}. It is ${allowed} now.`;
+    speed === allowed
+      ? {}
+      : { corrected: `speed is ${speed}: must be 0 for a pause, or from ${SLOWEST} to ${FASTEST}. It is ${allowed} now.` };
   const seed = finite(pairs.get('seed'), 1);
   const isSeed = Number.isSafeInteger(seed) && seed >= 0;
-  return { setup: { sides, speed: allowed, seed: isSeed ? seed : 1 }, streams, corrected };
+  return { setup: { sides, speed: allowed, seed: isSeed ? seed : 1 }, streams, ...corrected };
 }
 
 /** Returns the scenario that a fragment names, or nothing. */
