@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use ipnet::IpNet;
 
 use crate::KeyField;
-use crate::key::{address, network};
+use crate::key::{client_address, network};
 use crate::paths::PathTemplates;
 use crate::request::{self, Named, RequestFields};
 
@@ -19,7 +19,7 @@ use crate::request::{self, Named, RequestFields};
 pub struct Filter {
     /// Methods, in upper case.
     pub method: Vec<String>,
-    /// Beginnings of paths.
+    /// Beginnings of paths in [their one spelling](crate::normal_path).
     pub path_prefix: Vec<String>,
     /// Templates of paths.
     pub path: PathTemplates,
@@ -62,13 +62,13 @@ impl Filter {
             wanted.is_empty()
                 || value.is_some_and(|value| wanted.iter().any(|one| one.as_bytes() == value))
         };
-        let path = || field(KeyField::Path);
+        let path = || request::path(request);
         is_one_of(field(KeyField::Method), &self.method)
             && (self.path_prefix.is_empty()
                 || path().is_some_and(|path| {
                     self.path_prefix.iter().any(|prefix| path.starts_with(prefix.as_bytes()))
                 }))
-            && (self.path.is_empty() || path().is_some_and(|path| self.path.of(path).is_some()))
+            && (self.path.is_empty() || path().is_some_and(|path| self.path.of(&path).is_some()))
             && (self.status_class.is_empty()
                 || is_one_of(field(KeyField::StatusClass), &self.status_class))
             && (self.status.is_empty()
@@ -112,7 +112,8 @@ impl Networks {
     /// Returns true if one of the networks has a client. One that is not an address is in none.
     #[must_use]
     pub fn contain(&self, client: &[u8]) -> bool {
-        address(client).is_some_and(|address| self.0.iter().any(|net| net.contains(&address)))
+        client_address(client)
+            .is_some_and(|address| self.0.iter().any(|net| net.contains(&address)))
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod address;
 
+use std::borrow::Cow;
 use std::fmt;
 
-pub use self::address::AddressPrefix;
-pub(crate) use self::address::{address, network};
-use crate::paths::PathTemplates;
+pub(crate) use self::address::network;
+pub use self::address::{AddressPrefix, client_address};
+use crate::paths::{PathTemplates, normal_path};
 use crate::request::{self, Named, RequestFields};
 
 /// Separator of the parts of a key. A log has it in none, and HTTP allows it in no header and no path.
@@ -36,7 +37,7 @@ pub enum KeyPart {
 /// A field of a request that keys can be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyField {
-    /// Address or name of the client.
+    /// Address or name of the client: of an IPv6 address the first 64 bits, as [`AddressPrefix::CLIENT`] has it.
     Client,
     /// Path, without the query.
     Path,
@@ -118,14 +119,34 @@ impl Written {
 
 /// Writes the key of a request in place of what `key` holds. Parts have a line end between them.
 pub fn write(parts: &[KeyPart], request: &impl RequestFields, key: &mut Vec<u8>) -> Written {
+    write_values(parts, parts.iter().map(|part| part.value(request)), key)
+}
+
+/// Writes a key that is given as text, with a line end between its parts, as requests with these values have it. An empty
+/// part is a value that is missing.
+pub(crate) fn write_given(parts: &[KeyPart], given: &[u8], key: &mut Vec<u8>) -> Written {
+    let values = parts.iter().zip(given.split(|byte| *byte == SEPARATOR));
+    let value = |(part, value): (&KeyPart, _)| match part {
+        _ if <[u8]>::is_empty(value) => None,
+        part if part.is_of_path() => Some(normal_path(value)),
+        _ => Some(Cow::Borrowed(value)),
+    };
+    write_values(parts, values.map(value), key)
+}
+
+fn write_values<'v>(
+    parts: &[KeyPart],
+    values: impl Iterator<Item = Option<Cow<'v, [u8]>>>,
+    key: &mut Vec<u8>,
+) -> Written {
     key.clear();
     let mut written = Written { lacks: true, ..Written::WHOLE };
-    for (place, part) in parts.iter().enumerate() {
+    for (place, (part, value)) in parts.iter().zip(values).enumerate() {
         if place > 0 {
             key.push(SEPARATOR);
         }
         let from = key.len();
-        part.write(request, key, &mut written);
+        part.write(value.as_deref(), key, &mut written);
         written.lacks &= key[from..] == *ABSENT;
     }
     written.lacks |= written.outcome != KeyOutcome::Limited;
@@ -133,38 +154,45 @@ pub fn write(parts: &[KeyPart], request: &impl RequestFields, key: &mut Vec<u8>)
 }
 
 impl KeyPart {
-    fn write(&self, request: &impl RequestFields, key: &mut Vec<u8>, written: &mut Written) {
-        let (value, missing) = match self {
-            KeyPart::Field(field, missing) => (request::field(request, *field), *missing),
-            KeyPart::Named(named, missing) => (named.of(request), *missing),
-            KeyPart::Client(prefix) => {
-                let client = request::field(request, KeyField::Client).unwrap_or(ABSENT);
-                written.is_no_address |= !prefix.write(client, key);
-                return;
-            }
-            KeyPart::Templates(templates, otherwise) => {
-                let path = request::field(request, KeyField::Path).unwrap_or(ABSENT);
-                match (templates.of(path), otherwise) {
-                    (Some(template), _) => key.extend_from_slice(template.as_bytes()),
-                    (None, Otherwise::Itself) => key.extend_from_slice(path),
-                    (None, Otherwise::Shared) => key.extend_from_slice(OTHER),
-                    (None, Otherwise::Admit) if written.outcome == KeyOutcome::Limited => {
-                        written.outcome = KeyOutcome::Admitted;
-                    }
-                    (None, Otherwise::Admit) => {}
-                }
-                return;
-            }
-            KeyPart::Segments(segments) => {
-                let path = request::field(request, KeyField::Path).unwrap_or(ABSENT);
-                key.extend_from_slice(first_segments(path, *segments));
-                return;
-            }
+    /// Returns the value that it is made of.
+    fn value<'r>(&self, request: &'r impl RequestFields) -> Option<Cow<'r, [u8]>> {
+        let value = match self {
+            part if part.is_of_path() => return request::path(request),
+            KeyPart::Named(named, _) => named.of(request),
+            KeyPart::Field(field, _) => request::field(request, *field),
+            _ => request::field(request, KeyField::Client),
         };
-        if value.is_none() {
-            written.lack(missing);
+        value.map(Cow::Borrowed)
+    }
+
+    fn is_of_path(&self) -> bool {
+        matches!(
+            self,
+            KeyPart::Field(KeyField::Path, _) | KeyPart::Templates(..) | KeyPart::Segments(_)
+        )
+    }
+
+    fn write(&self, value: Option<&[u8]>, key: &mut Vec<u8>, written: &mut Written) {
+        let text = value.unwrap_or(ABSENT);
+        match self {
+            KeyPart::Field(_, missing) | KeyPart::Named(_, missing) if value.is_none() => {
+                written.lack(*missing);
+                key.extend_from_slice(ABSENT);
+            }
+            KeyPart::Field(KeyField::Client, _) => _ = AddressPrefix::CLIENT.write(text, key),
+            KeyPart::Field(..) | KeyPart::Named(..) => key.extend_from_slice(text),
+            KeyPart::Client(prefix) => written.is_no_address |= !prefix.write(text, key),
+            KeyPart::Templates(templates, otherwise) => match (templates.of(text), otherwise) {
+                (Some(template), _) => key.extend_from_slice(template.as_bytes()),
+                (None, Otherwise::Itself) => key.extend_from_slice(text),
+                (None, Otherwise::Shared) => key.extend_from_slice(OTHER),
+                (None, Otherwise::Admit) if written.outcome == KeyOutcome::Limited => {
+                    written.outcome = KeyOutcome::Admitted;
+                }
+                (None, Otherwise::Admit) => {}
+            },
+            KeyPart::Segments(segments) => key.extend_from_slice(first_segments(text, *segments)),
         }
-        key.extend_from_slice(value.unwrap_or(ABSENT));
     }
 
     /// Returns the header or the column that it needs, if it needs one.

@@ -48,8 +48,8 @@
 //! | `{ path = ["/users/{id}", "/search"] }` | the template that its path matches: [`PathTemplates`] |
 //! | `{ path = { segments = 2 } }` | the first segments of its path |
 //!
-//! * A length that is left out is that of a whole address. IPv6 addresses that stand for an IPv4 address
-//!   are that address, and a client that is not an address is a key as it is written.
+//! * `"client"` is an IPv4 address, or the /64 of an IPv6 address, since a client is given that at least; lengths that
+//!   are left out are these. [`AddressPrefix`] has the whole rule.
 //! * A request that lacks a header, a column or a field of a table is denied, unless `missing` says
 //!   `admit` or `shared`. Denied, because it cannot be held to a limit of its own: to admit it would let
 //!   every caller avoid the limit by leaving the header out, and one limiter for all of them would let a
@@ -146,12 +146,13 @@ pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
 };
 pub use self::key::{
-    AddressPrefix, KeyField, KeyOutcome, KeyPart, Missing, Otherwise, Written, write as write_key,
+    AddressPrefix, KeyField, KeyOutcome, KeyPart, Missing, Otherwise, Written, client_address,
+    write as write_key,
 };
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::{LimiterPolicy, Override};
 pub use self::paste::{Change, NewValue, with_changes};
-pub use self::paths::{BadTemplate, PathTemplates, path_of_target};
+pub use self::paths::{BadTemplate, PathTemplates, normal_path, path_of_target};
 pub use self::penalty::Penalty;
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;

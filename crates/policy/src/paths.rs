@@ -1,6 +1,8 @@
-//! Path templates, such as `/users/{id}`.
+//! Path templates, such as `/users/{id}`, and the one spelling in which paths are compared.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
 
 use matchit::Router;
@@ -124,6 +126,94 @@ impl fmt::Debug for PathTemplates {
     }
 }
 
+/// Returns a path in the one spelling in which policies compare it, so that another spelling escapes no limit. It has no
+/// query.
+///
+/// * Escapes are decoded once: `/%6cogin` is `/login`. Those of `/`, `%`, `?`, `#`, spaces and controls stay, in upper
+///   case, and so do bytes that are not UTF-8.
+/// * Empty segments and `.` are left out, and `..` leaves out the segment before it: `//login`, `/./login` and
+///   `/a/../login` are `/login`. A slash at the end stays.
+/// * A text that does not begin with a slash, such as `*`, is itself.
+///
+/// The spelling of a spelling is itself. Allocates only for a path in another spelling.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(*sluicegate_policy::normal_path(b"/x/..//%6cogin/"), *b"/login/");
+/// ```
+#[must_use]
+pub fn normal_path(path: &[u8]) -> Cow<'_, [u8]> {
+    if path.first() != Some(&b'/') || is_normal(path) {
+        return Cow::Borrowed(path);
+    }
+    let decoded = decoded(path);
+    let mut normal: Vec<u8> = Vec::with_capacity(decoded.len());
+    let mut segments = decoded[1..].split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        let is_dots = matches!(segment, b"." | b"..");
+        if segment == b".." {
+            let end = normal.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            normal.truncate(end);
+        }
+        if !is_dots && !segment.is_empty() {
+            normal.push(b'/');
+            normal.extend_from_slice(segment);
+        } else if is_last {
+            normal.push(b'/');
+        }
+    }
+    Cow::Owned(normal)
+}
+
+fn is_normal(path: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'%';
+    let mut segments = path[1..].split(|byte| *byte == b'/').peekable();
+    path.iter().all(is_plain)
+        && std::iter::from_fn(|| {
+            segments.next().map(|segment| (segment, segments.peek().is_none()))
+        })
+        .all(|(segment, is_last)| {
+            !matches!(segment, b"." | b"..") && (is_last || !segment.is_empty())
+        })
+}
+
+/// Decodes the escapes that are to be decoded, and writes bytes that are not UTF-8 as escapes.
+fn decoded(path: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| path.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let (mut bytes, mut at) = (Vec::with_capacity(path.len()), 0);
+    while let Some(byte) = path.get(at) {
+        let escape = (*byte == b'%').then(|| Some(digit(at + 1)? * 16 + digit(at + 2)?)).flatten();
+        match escape.and_then(|code| u8::try_from(code).ok()) {
+            Some(code @ (0..=b' ' | b'/' | b'%' | b'?' | b'#' | 0x7f)) => {
+                // Writing to a vector cannot fail.
+                let _ = write!(bytes, "%{code:02X}");
+                at += 3;
+            }
+            Some(code) => {
+                bytes.push(code);
+                at += 3;
+            }
+            None => {
+                bytes.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    if str::from_utf8(&bytes).is_ok() {
+        return bytes;
+    }
+    let mut text = Vec::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        text.extend_from_slice(chunk.valid().as_bytes());
+        for byte in chunk.invalid() {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,5 +271,45 @@ mod tests {
         assert!(error(&["/{}"]).contains("in braces"));
         assert!(error(&["/{*rest}/more"]).contains("must be the end"));
         assert!(error(&["/a{"]).contains("twice the brace"));
+    }
+
+    #[test]
+    fn a_path_has_one_spelling() {
+        for (path, spelling) in [
+            ("/login", "/login"),
+            ("/%6cogin", "/login"),
+            ("/%6Cog%69n", "/login"),
+            ("//login", "/login"),
+            ("/./login", "/login"),
+            ("/a/../login", "/login"),
+            ("/../../login", "/login"),
+            ("/%2e%2E/login", "/login"),
+            ("/login/", "/login/"),
+            ("/login/.", "/login/"),
+            ("/login//", "/login/"),
+            ("/a/b/..", "/a/"),
+            ("/", "/"),
+            ("//", "/"),
+            ("/..", "/"),
+            ("/.well-known/x", "/.well-known/x"),
+            ("/..a/...", "/..a/..."),
+            ("/a%2fb", "/a%2Fb"),
+            ("/%256cogin", "/%256cogin"),
+            ("/a%3fb%23%20%0a", "/a%3Fb%23%20%0A"),
+            ("/caf%c3%a9", "/caf\u{e9}"),
+            ("/caf\u{e9}", "/caf\u{e9}"),
+            ("/caf%e9", "/caf%E9"),
+            ("/100%", "/100%"),
+            ("/%zz/%4", "/%zz/%4"),
+            ("*", "*"),
+            ("-", "-"),
+            ("", ""),
+            ("http://a//b", "http://a//b"),
+        ] {
+            let normal = normal_path(path.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&normal), spelling, "{path}");
+            assert_eq!(normal_path(&normal), normal, "{path}");
+        }
+        assert_eq!(*normal_path(b"/caf\xe9"), *b"/caf%E9");
     }
 }

@@ -1,6 +1,8 @@
 //! The parts of a request that policies look at, and what a policy makes of one request.
 
-use crate::{KeyField, KeyOutcome, LimiterPolicy};
+use std::borrow::Cow;
+
+use crate::{KeyField, KeyOutcome, LimiterPolicy, normal_path};
 
 /// The parts of a request, or of a line in a log, that [keys](crate::KeyPart),
 /// [filters](crate::Filter) and [costs](crate::Cost) are made of.
@@ -44,7 +46,8 @@ use crate::{KeyField, KeyOutcome, LimiterPolicy};
 /// # Ok::<(), sluicegate_policy::PolicyErrors>(())
 /// ```
 pub trait RequestFields {
-    /// Returns one of the fields that every request may have. [`KeyField::StatusClass`] and
+    /// Returns one of the fields that every request may have. A path has no query, and may be spelled in any way: policies
+    /// look at [its one spelling](normal_path). [`KeyField::StatusClass`] and
     /// [`KeyField::All`] are never asked for.
     fn field(&self, field: KeyField) -> Option<&[u8]>;
 
@@ -96,6 +99,11 @@ impl std::fmt::Display for Named {
     }
 }
 
+/// Returns the path of a request in [its one spelling](normal_path); `None` if it is absent or empty.
+pub(crate) fn path(request: &impl RequestFields) -> Option<Cow<'_, [u8]>> {
+    field(request, KeyField::Path).map(normal_path)
+}
+
 /// Returns the field of a request; `None` if it is absent or empty.
 pub(crate) fn field(request: &impl RequestFields, field: KeyField) -> Option<&[u8]> {
     match field {
@@ -145,6 +153,16 @@ impl LimiterPolicy {
             KeyOutcome::Admitted => Subject::Admitted,
             KeyOutcome::Denied => Subject::Denied,
         }
+    }
+
+    /// Writes a key that a caller gives as text in place of what `key` holds: as [`subject`](LimiterPolicy::subject)
+    /// writes that of a request with these values. Parts have a line end between them, and an empty one is missing.
+    ///
+    /// So the spellings of an address are one key, a path is its template, and a key that is already in this form is
+    /// itself. A part for which there is no text is left out. Reads no clock; allocates as `subject` does.
+    #[must_use]
+    pub fn given_key(&self, given: &[u8], key: &mut Vec<u8>) -> KeyOutcome {
+        crate::key::write_given(&self.key, given, key).outcome
     }
 
     /// Returns true if the limiter judges a request: if [`filter`](LimiterPolicy::filter) lets it

@@ -98,7 +98,10 @@ impl Rule {
     /// Writes the key of a line in place of what is there.
     #[inline]
     pub(crate) fn write_key(&self, line: &Line<'_>, key: &mut BString) -> Written {
-        if let [KeyPart::Field(field, Missing::Shared)] = *self.key {
+        // Clients and paths have several spellings.
+        if let [KeyPart::Field(field, Missing::Shared)] = *self.key
+            && !matches!(field, KeyField::Client | KeyField::Path)
+        {
             key.clear();
             let text: &[u8] = line.field(field);
             let text = if text.is_empty() { ABSENT } else { text };

@@ -48,6 +48,9 @@ impl Checks<'_> {
             let label = "paths begin with a slash and have no query: no request has this one";
             self.warn(&format!("{path}.path_prefix"), field, label);
         }
+        // The beginning of a segment may be all of a dot.
+        self.warn_of_spelling(&format!("{path}.path_prefix"), node.get("path_prefix"), "x");
+        self.warn_of_spelling(&format!("{path}.path"), node.get("path"), "");
         let statuses = node.get("status").map(wholes).unwrap_or_default();
         Filter {
             method,
@@ -58,6 +61,23 @@ impl Checks<'_> {
             client: self.networks(&format!("{path}.client"), node.get("client")),
             agent_contains: self.agent_texts(path, node.get("agent_contains")),
             named: named_values(node),
+        }
+    }
+
+    /// Warns of paths that no request has, because theirs are compared in another spelling. `then` follows a path.
+    fn warn_of_spelling(&mut self, path: &str, node: Option<&Node>, then: &str) {
+        let Some(node) = node else { return };
+        for text in texts(node) {
+            let given = format!("{text}{then}");
+            let normal = crate::normal_path(given.as_bytes());
+            if *normal != *given.as_bytes() {
+                let normal = String::from_utf8_lossy(&normal[..normal.len() - then.len()]);
+                let label = format!(
+                    "requests are compared in another spelling, in which no path has this one; write {}",
+                    crate::escaped(&normal)
+                );
+                self.warn(path, element(node, text), label);
+            }
         }
     }
 

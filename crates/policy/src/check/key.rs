@@ -30,11 +30,12 @@ impl Checks<'_> {
             _ => Missing::Deny,
         };
         if let Some(prefix) = node.get("client") {
-            let bits = |field, most| {
-                let bits = prefix.get(field).map_or(Some(most), whole)?;
+            let bits = |field, usual| {
+                let bits = prefix.get(field).map_or(Some(usual), whole)?;
                 u8::try_from(bits).ok()
             };
-            let (ipv4, ipv6) = (bits("ipv4", 32)?, bits("ipv6", 128)?);
+            let AddressPrefix { ipv4, ipv6 } = AddressPrefix::CLIENT;
+            let (ipv4, ipv6) = (bits("ipv4", ipv4.into())?, bits("ipv6", ipv6.into())?);
             return Some(KeyPart::Client(AddressPrefix { ipv4, ipv6 }));
         }
         if let Some(path) = node.get("path") {
@@ -86,11 +87,9 @@ impl Checks<'_> {
     }
 }
 
-/// Returns the key that an override is for, as requests have it: the network of an address that is
-/// written in another way.
+/// Returns the key that an override is for, as requests have it.
 pub(super) fn of_override(key: &[KeyPart], text: &str) -> String {
-    match key {
-        [KeyPart::Client(prefix)] => prefix.key_of(text).unwrap_or_else(|| text.to_owned()),
-        _ => text.to_owned(),
-    }
+    let mut own = Vec::new();
+    crate::key::write_given(key, text.as_bytes(), &mut own);
+    String::from_utf8(own).unwrap_or_else(|_| text.to_owned())
 }

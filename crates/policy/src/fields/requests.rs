@@ -54,7 +54,7 @@ const MISSING: Field = field(
 
 static PREFIX: [Field; 2] = [
     field("ipv4", Form::Within(1, 32), "Bits of IPv4 addresses, from 1 to 32; 32 if left out."),
-    field("ipv6", Form::Within(1, 128), "Bits of IPv6 addresses, from 1 to 128; 128 if left out."),
+    field("ipv6", Form::Within(1, 128), "Bits of IPv6 addresses, from 1 to 128; 64 if left out."),
 ];
 
 static SEGMENTS: [Field; 1] =

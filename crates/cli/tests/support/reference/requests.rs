@@ -79,7 +79,10 @@ pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut Lacking) -> Su
 /// Returns the key as it is given to overrides, and as it is shown.
 fn field_of(line: &Line<'_>, field: KeyField) -> Option<String> {
     let text = match field {
-        KeyField::Client => line.client.to_string(),
+        KeyField::Client => {
+            let client = line.client.to_string();
+            address(&client).map_or(client, |address| network(address, 32, 64))
+        }
         KeyField::Path => line.path.to_string(),
         KeyField::Method => line.method.to_string(),
         KeyField::Status => line.status.to_string(),
