@@ -207,6 +207,14 @@ impl ClientAddress {
         }
     }
 
+    /// Returns the number of bits that make the key of an address; `None` if all do.
+    pub(crate) fn bits_of(&self, address: IpAddr) -> Option<u8> {
+        match address {
+            IpAddr::V4(_) => (self.ipv4_prefix < 32).then_some(self.ipv4_prefix),
+            IpAddr::V6(_) => (self.ipv6_prefix < 128).then_some(self.ipv6_prefix),
+        }
+    }
+
     /// Returns the address without the bits that one client can choose.
     fn network(&self, address: IpAddr) -> IpAddr {
         network::truncated(address, self.ipv4_prefix, self.ipv6_prefix)

@@ -22,7 +22,8 @@ use crate::fields::PolicyState;
 /// | `cost` | a request takes so many permits: a number, that of a header, or by rules of methods, paths, headers and agents. A [cost](super::Limit::cost) of the limit comes first |
 /// | `penalty` | a key that offends is refused for a time: with 429, and `Retry-After`. Refusals are noted, and so are answers of the service by their status |
 /// | `shadow` | requests pass; how many would have been denied is told by the handle's `shadow_counts` |
-/// | `key`, `match`, `except` | are the program's: which route has the layer, and which key its requests have |
+/// | `key` | the program finds the key of a request; the policy writes it, so that an address is the same key as elsewhere |
+/// | `match`, `except` | are the program's: which route has the layer |
 ///
 /// Without `ByPolicy`, a handle is a limiter like any other: what it denies is refused, a request costs 1, and answers are no
 /// offences. A policy that is changed live is in force at once, also for requests that wait.
@@ -33,7 +34,11 @@ use crate::fields::PolicyState;
 /// * An answer is an offence by its status, and by the method, the path and the headers of its request. If the service
 ///   fails, or the client goes away before it answers, there is none.
 ///
-/// Allocates for each request that waits, and for each one that is admitted if answers may be offences.
+/// * Of a client's address the layer passes on what [`ClientAddress`](crate::client_address::ClientAddress) makes its key, by
+///   default the /64 of IPv6. For a policy that looks at more bits, set
+///   [`ipv6_prefix(128)`](crate::client_address::ClientAddress::ipv6_prefix).
+///
+/// Allocates for each key, for each request that waits, and for each one that is admitted if answers may be offences.
 ///
 /// # Examples
 ///
@@ -103,6 +108,14 @@ fn cost_of(
     }
 }
 
+/// Returns the key as the policy writes it, so that it is the same one for all that obey the policy.
+fn key_of(policy: &LimiterPolicy, key: &str) -> Vec<u8> {
+    let mut own = Vec::with_capacity(key.len() + "/64".len());
+    // A key without a value is what the program makes of it.
+    _ = policy.given_key(key.as_bytes(), &mut own);
+    own
+}
+
 /// Returns the key, if that is a client.
 fn client<'k>(policy: &LimiterPolicy, key: Option<&'k str>) -> Option<&'k str> {
     key.filter(|_| policy.key == [KeyField::Client])
@@ -126,18 +139,20 @@ fn denial(permits: u64, refused: &RefusalReason) -> Option<Denied> {
 
 /// Writes the trait for one form of handles, whose keys `$keys` are the arguments of its calls.
 macro_rules! by_policy {
-    ($Handle:ident, $Key:ty, |$key:ident| ($($arguments:expr)?), $text:expr) => {
+    ($Handle:ident, $Key:ty, |$handle:ident, $key:ident| ($($arguments:expr)?), $text:expr) => {
         impl<C, U> Take<$Key> for ByPolicy<$Handle<C, U>>
         where
             C: Clock + Clone + Send + Sync + 'static,
             U: Clock + Clone + Send + Sync + 'static,
         {
             fn cost_of(&self, $key: &$Key, request: &Parts) -> Result<u64, RefusalReason> {
-                cost_of(&self.handle.policy(), request, $text)
+                let $handle = &self.handle;
+                cost_of(&$handle.policy(), request, $text)
             }
 
             fn try_take(&self, $key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                match self.handle.try_before_wait($($arguments,)? permits) {
+                let $handle = &self.handle;
+                match $handle.try_before_wait($($arguments,)? permits) {
                     Ok(grant) => Ok(Taken::spent(&grant)),
                     Err(denied) => Err(self.reason($key, denied)),
                 }
@@ -148,16 +163,18 @@ macro_rules! by_policy {
                 $key: &$Key,
                 permits: u64,
             ) -> Result<Taken<'_>, RefusalReason> {
-                match self.handle.try_before_wait_revocable($($arguments,)? permits) {
+                let $handle = &self.handle;
+                match $handle.try_before_wait_revocable($($arguments,)? permits) {
                     Ok(receipt) => Ok(Taken::revocable(receipt)),
                     Err(denied) => Err(self.reason($key, denied)),
                 }
             }
 
             fn look(&self, $key: &$Key, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
-                match self.handle.peek($($arguments,)? permits) {
+                let $handle = &self.handle;
+                match $handle.peek($($arguments,)? permits) {
                     Ok(grant) => looked(Ok(grant)),
-                    Err(denied) => Err(refused(denied, || self.handle.penalty_left($($arguments)?))),
+                    Err(denied) => Err(refused(denied, || $handle.penalty_left($($arguments)?))),
                 }
             }
 
@@ -166,12 +183,14 @@ macro_rules! by_policy {
             }
 
             fn may_wait(&self, refused: &RefusalReason) -> bool {
-                comes_later(refused) && self.handle.policy().wait.is_some()
+                let $handle = &self.handle;
+                comes_later(refused) && $handle.policy().wait.is_some()
             }
 
             fn note_refused_look(&self, $key: &$Key, permits: u64, refused: &RefusalReason) {
+                let $handle = &self.handle;
                 if let Some(denied) = denial(permits, refused) {
-                    self.handle.note_denial($($arguments,)? permits, &denied);
+                    $handle.note_denial($($arguments,)? permits, &denied);
                 }
             }
 
@@ -183,15 +202,15 @@ macro_rules! by_policy {
                 let policy = self.handle.policy();
                 let penalty = of_answers(&policy)?;
                 let admitted = Admitted::of(request, client(&policy, $text), penalty);
-                let handle = self.handle.clone();
+                let $handle = self.handle.clone();
                 let $key = $key.to_owned();
                 Some(OnAnswer(Box::new(move |status| {
                     // By the policy that is in force by then.
-                    let policy = handle.policy();
+                    let policy = $handle.policy();
                     if of_answers(&policy).is_some_and(|own| admitted.is_offence(status, own)) {
                         let $key = &$key;
                         // Without space for the key, nothing is noted.
-                        _ = handle.offend($($arguments,)? 1);
+                        _ = $handle.offend($($arguments,)? 1);
                     }
                 })))
             }
@@ -202,9 +221,10 @@ macro_rules! by_policy {
                 permits: u64,
                 _: Waits<'a>,
             ) -> Later<'a> {
+                let $handle = &self.handle;
                 Box::pin(async move {
-                    let waited = self.handle.acquire_async_with($($arguments,)? permits).await;
-                    answer(&waited, || self.handle.penalty_left($($arguments)?))
+                    let waited = $handle.acquire_async_with($($arguments,)? permits).await;
+                    answer(&waited, || $handle.penalty_left($($arguments)?))
                 })
             }
         }
@@ -216,10 +236,11 @@ macro_rules! by_policy {
         {
             /// Returns the reason for a denial, which may be that of a penalty unless a wait may help.
             fn reason(&self, $key: &$Key, denied: BeforeWait) -> RefusalReason {
+                let $handle = &self.handle;
                 match denied {
                     BeforeWait::Later(denied) => RefusalReason::Denied(denied),
                     BeforeWait::Refused(denied) => {
-                        refused(denied, || self.handle.penalty_left($($arguments)?))
+                        refused(denied, || $handle.penalty_left($($arguments)?))
                     }
                 }
             }
@@ -227,5 +248,5 @@ macro_rules! by_policy {
     };
 }
 
-by_policy!(LimiterHandle, All, |_key| (), None);
-by_policy!(KeyedHandle, str, |key| (key), Some(key));
+by_policy!(LimiterHandle, All, |handle, _key| (), None);
+by_policy!(KeyedHandle, str, |handle, key| (&key_of(&handle.policy(), key)), Some(key));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use http::HeaderName;
 use http::request::Parts;
 
 use super::claim::{Claim, Place};
@@ -20,6 +21,7 @@ use crate::fields::QuotaPolicy;
 /// | all requests together | [`of_all`](Limit::of_all) |
 /// | each client | [`per_client`](Limit::per_client), [`per_client_text`](Limit::per_client_text) |
 /// | each key that a function finds | [`per_key`](Limit::per_key) |
+/// | each value of a header, and each client without one | [`per_key_or_client`](Limit::per_key_or_client) |
 ///
 /// Any [`Limiter`](sluicegate::Limiter) will do, and any [`KeyedLimiter`](sluicegate::KeyedLimiter): also an
 /// `Arc` of one, which the program keeps, and a handle of a registry (`sluicegate-policy`), whose limits
@@ -62,6 +64,7 @@ pub(super) enum Target {
     Client(Box<dyn Take<ClientKey>>, ClientAddress),
     ClientText(Box<dyn Take<str>>, ClientAddress),
     Key(Box<dyn Take<str>>, KeyOf),
+    KeyOrClient(Box<dyn Take<str>>, HeaderName, ClientAddress),
 }
 
 impl Limit {
@@ -84,8 +87,8 @@ impl Limit {
     /// Limits each client by the text of its address, for stores whose keys are texts: a handle of a
     /// registry whose policy has `key = "client"`.
     ///
-    /// An IPv4 address is written as `192.0.2.1`, and an IPv6 network by its first address,
-    /// `2001:db8:1:2::`. All clients that are to share a key have the key `unknown`.
+    /// An IPv4 address is written as `192.0.2.1`, and an IPv6 network as `2001:db8:1:2::/64`: as the policy of a registry
+    /// writes them. All clients that are to share a key have the key `unknown`.
     #[must_use]
     pub fn per_client_text(store: impl LimitBy<str>) -> Limit {
         Limit::with(Target::ClientText(Box::new(store), ClientAddress::of_peer()))
@@ -120,6 +123,27 @@ impl Limit {
         Limit::with(Target::Key(Box::new(store), Box::new(key)))
     }
 
+    /// Limits each value of a header, such as an API key, and each client whose request has none, by its address.
+    ///
+    /// The key of a value is `key ` and the value, so that no value is the address of another client. A caller that may
+    /// make up values has a limit for each, so a layer around this one should refuse values that are not known. Allocates
+    /// for each request with a value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate_http::layer::Limit;
+    ///
+    /// let callers = Keyed::<String>::new(quota!(10 / second));
+    /// let limit = Limit::per_key_or_client(callers, HeaderName::from_static("x-api-key"));
+    /// ```
+    #[must_use]
+    pub fn per_key_or_client(store: impl LimitBy<str>, header: HeaderName) -> Limit {
+        Limit::with(Target::KeyOrClient(Box::new(store), header, ClientAddress::of_peer()))
+    }
+
     fn with(target: Target) -> Limit {
         Limit { target, policy: None, cost: None }
     }
@@ -127,7 +151,10 @@ impl Limit {
     /// Sets how the addresses of clients are found. Without effect for a limit that is not per client.
     #[must_use]
     pub fn addresses(mut self, addresses: ClientAddress) -> Limit {
-        if let Target::Client(_, own) | Target::ClientText(_, own) = &mut self.target {
+        if let Target::Client(_, own)
+        | Target::ClientText(_, own)
+        | Target::KeyOrClient(_, _, own) = &mut self.target
+        {
             *own = addresses;
         }
         self
@@ -153,7 +180,9 @@ impl Limit {
         let is_told = match &self.target {
             Target::All(limiter) => limiter.is_told(),
             Target::Client(store, _) => store.is_told(),
-            Target::ClientText(store, _) | Target::Key(store, _) => store.is_told(),
+            Target::ClientText(store, _)
+            | Target::Key(store, _)
+            | Target::KeyOrClient(store, ..) => store.is_told(),
         };
         // States tell the limit in its place.
         let unknown = || if is_told { QuotaPolicy::new(0) } else { QuotaPolicy::untold() };
@@ -187,12 +216,19 @@ impl Limit {
                 ClientKey::Unlimited => return Ok(None),
                 key => Place::Client(&**store, key),
             },
-            Target::ClientText(store, addresses) => match client(addresses, parts)? {
-                ClientKey::Unlimited => return Ok(None),
-                ClientKey::Address(address) => {
-                    Place::Text(&**store, KeyText::Address(AddressText::new(address)))
+            Target::ClientText(store, addresses) => match client_text(addresses, parts)? {
+                None => return Ok(None),
+                Some(client) => Place::Text(&**store, client),
+            },
+            Target::KeyOrClient(store, header, addresses) => match parts.headers.get(header) {
+                Some(value) => {
+                    let key = format!("key {}", String::from_utf8_lossy(value.as_bytes()));
+                    Place::Text(&**store, KeyText::Given(key.into()))
                 }
-                _ => Place::Text(&**store, KeyText::Shared),
+                None => match client_text(addresses, parts)? {
+                    None => return Ok(None),
+                    Some(client) => Place::Text(&**store, client),
+                },
             },
             Target::Key(store, key) => match key(parts) {
                 RequestKey::Key(key) => Place::Text(&**store, KeyText::Given(key)),
@@ -216,6 +252,20 @@ fn client(addresses: &ClientAddress, request: &Parts) -> Result<ClientKey, Refus
     }
 }
 
+/// Returns the key of a client as text; `None` if it is not limited.
+fn client_text(
+    addresses: &ClientAddress,
+    request: &Parts,
+) -> Result<Option<KeyText<'static>>, RefusalReason> {
+    Ok(match client(addresses, request)? {
+        ClientKey::Unlimited => None,
+        ClientKey::Address(address) => {
+            Some(KeyText::Address(AddressText::new(address, addresses.bits_of(address))))
+        }
+        _ => Some(KeyText::Shared),
+    })
+}
+
 /// Shows what is limited, and the policy.
 impl fmt::Debug for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -223,6 +273,7 @@ impl fmt::Debug for Limit {
             Target::All(_) => "all",
             Target::Client(..) | Target::ClientText(..) => "client",
             Target::Key(..) => "key",
+            Target::KeyOrClient(..) => "key or client",
         };
         f.debug_struct("Limit")
             .field("per", &per)

@@ -53,7 +53,9 @@ impl Shared {
                     key => store.try_spend(&key, 1),
                 }
             }
-            Target::ClientText(..) | Target::Key(..) => return Plainly::NotPlain,
+            Target::ClientText(..) | Target::Key(..) | Target::KeyOrClient(..) => {
+                return Plainly::NotPlain;
+            }
         };
         match spent {
             Ok(()) => {
@@ -71,7 +73,7 @@ impl Limit {
         let is_spent_at_once = match &self.target {
             Target::All(limiter) => limiter.is_spent_at_once(),
             Target::Client(store, _) => store.is_spent_at_once(),
-            Target::ClientText(..) | Target::Key(..) => false,
+            Target::ClientText(..) | Target::Key(..) | Target::KeyOrClient(..) => false,
         };
         is_spent_at_once && self.cost.is_none()
     }

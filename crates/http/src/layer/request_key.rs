@@ -56,16 +56,20 @@ impl KeyText<'_> {
 
 /// An address as text.
 pub(super) struct AddressText {
-    /// Space for the longest, `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`.
-    bytes: [u8; 45],
+    /// Space for the longest, `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/127`.
+    bytes: [u8; 49],
     length: usize,
 }
 
 impl AddressText {
-    pub(super) fn new(address: IpAddr) -> AddressText {
-        let mut text = AddressText { bytes: [0; 45], length: 0 };
+    /// Writes an address, and the number of its bits that count unless all do: as policies write the key of a client.
+    pub(super) fn new(address: IpAddr, bits: Option<u8>) -> AddressText {
+        let mut text = AddressText { bytes: [0; 49], length: 0 };
         // It fits.
-        let _ = write!(text, "{address}");
+        let _ = match bits {
+            None => write!(text, "{address}"),
+            Some(bits) => write!(text, "{address}/{bits}"),
+        };
         text
     }
 
@@ -92,7 +96,9 @@ mod tests {
         let longest = "1111:2222:3333:4444:5555:6666:7777:8888";
         for text in ["0.0.0.0", "255.255.255.255", "::", longest, "::ffff:255.255.255.255"] {
             let address: IpAddr = text.parse().unwrap();
-            assert_eq!(AddressText::new(address).as_str(), text);
+            assert_eq!(AddressText::new(address, None).as_str(), text);
+            let network = AddressText::new(address, Some(127));
+            assert_eq!(network.as_str(), format!("{text}/127"));
         }
     }
 }

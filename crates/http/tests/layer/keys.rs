@@ -129,3 +129,23 @@ async fn handles_of_a_registry_are_limiters_whose_limits_change_live() {
         (429, vec!["all".to_owned()])
     );
 }
+
+#[tokio::test]
+async fn a_caller_without_a_key_is_limited_by_its_address() {
+    let keys = Keyed::<String, _>::with(Buckets::with_clock(quota!(1 / second), clock()));
+    let header = http::HeaderName::from_static("x-api-key");
+    let server = Server::new(RateLimitLayer::new(Limit::per_key_or_client(keys, header)));
+    for (key, peer, status) in [
+        (None, "192.0.2.1", 200),
+        (None, "192.0.2.1", 429),
+        (None, "192.0.2.2", 200),
+        (Some("ada"), "192.0.2.1", 200),
+        (Some("ada"), "192.0.2.3", 429),
+        // Whatever the key, it is not the address of another.
+        (Some("192.0.2.4"), "192.0.2.1", 200),
+        (None, "192.0.2.4", 200),
+    ] {
+        let fields: Vec<_> = key.map(|key| ("x-api-key", key)).into_iter().collect();
+        assert_eq!(server.status(with(request(peer), &fields)).await, status, "{key:?} {peer}");
+    }
+}

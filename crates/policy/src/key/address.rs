@@ -13,8 +13,8 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 /// * An address has one key, however it is spelled: `2001:DB8:0::1` is `2001:db8::1`. It may have brackets and a
 ///   port, which are left out: `192.0.2.7:4711`, `[2001:db8::1]:443`.
 /// * An IPv6 address that stands for an IPv4 address (`::ffff:192.0.2.7`, `64:ff9b::192.0.2.7`) is that address.
-/// * Its other bits are left out, and the length is told: `2001:db8:1:2::/64`. A client that is given as such a network
-///   is that.
+/// * Its other bits are left out, and the length is told: `2001:db8:1:2::/64`. A client that is given as such a network,
+///   or as a smaller one, is in that.
 /// * A client that is not an address, such as a name, is a key as it is written.
 ///
 /// # Examples
@@ -77,11 +77,12 @@ impl AddressPrefix {
         }
     }
 
-    /// Returns a network of these lengths in a text, such as `2001:db8::/64`.
+    /// Returns the network that a text such as `2001:db8::/64` is in, unless that is the larger one.
     fn given_network(self, text: &[u8]) -> Option<IpNet> {
         let (address, bits) = str::from_utf8(text).ok()?.split_once('/')?;
         let network = self.network(client_address(address.as_bytes())?);
-        (bits.parse() == Ok(network.prefix_len())).then_some(network)
+        let bits: u8 = bits.parse().ok()?;
+        (network.prefix_len()..=network.max_prefix_len()).contains(&bits).then_some(network)
     }
 }
 
@@ -215,7 +216,10 @@ mod tests {
             assert_eq!(given(text), "2001:db8::/64", "{text}");
         }
         assert_eq!(given("192.0.2.7/32"), "192.0.2.7");
-        for text in ["2001:db8::/48", "192.0.2.0/24", "a/b", "/", "2001:db8::/", "x"] {
+        assert_eq!(given("2001:db8::7/128"), "2001:db8::/64");
+        for text in
+            ["2001:db8::/48", "2001:db8::/129", "192.0.2.0/24", "a/b", "/", "2001:db8::/", "x"]
+        {
             assert_eq!(given(text), text);
         }
     }
