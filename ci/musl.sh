@@ -36,7 +36,7 @@ asks() {
 }
 
 address=127.0.0.1:${PORT:-18099}
-"$binary" serve --no-playground --listen "$address" --policy crates/cli/sample/policy.toml 2>"$work/log" &
+"$binary" serve --listen "$address" --policy crates/cli/sample/policy.toml 2>"$work/log" &
 server=$!
 asks "$address"
 kill -TERM "$server"

@@ -13,12 +13,11 @@ use std::time::Duration;
 use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
 use sluicegate_policy::{
-    Format, KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
+    Format, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
 };
 
 pub use self::request::{Cost, Filter, Needs};
 pub use self::store::{Exact, Table, exact, table};
-use crate::log::write_canonical;
 
 /// The policy that is used when none is given.
 pub const DEMONSTRATION: &str = include_str!("../sample/demonstration.toml");
@@ -94,7 +93,7 @@ impl From<LimiterPolicy> for Rule {
     fn from(limiter: LimiterPolicy) -> Rule {
         let named = limiter.named();
         let key = limiter.key;
-        let own = |own: Override| (as_judged(&key, own.key.into_bytes()), own.kind);
+        let own = |own: Override| (own.key.into_bytes(), own.kind);
         let overrides = limiter.overrides.into_iter().map(own).collect();
         Rule {
             name: limiter.name,
@@ -124,14 +123,4 @@ impl Rule {
 /// replaced.
 pub(crate) fn readable(key: &[u8]) -> String {
     key.replace(SEPARATOR, " ").to_str_lossy().into_owned()
-}
-
-/// Returns a key as the replay has it: clients are in the canonical form of their addresses.
-fn as_judged(fields: &[KeyPart], key: Vec<u8>) -> Vec<u8> {
-    let mut canonical = Vec::new();
-    if *fields == [KeyField::Client] && write_canonical(&key, &mut canonical) {
-        canonical
-    } else {
-        key
-    }
 }

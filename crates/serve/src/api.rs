@@ -35,7 +35,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use self::decisions::DecisionRoute;
-use self::failure::Failure;
+pub(crate) use self::failure::Failure;
 pub use self::unserved::without_policy;
 use crate::service::Service;
 

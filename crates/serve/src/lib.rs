@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answer_body;
 pub mod api;
 mod body_share;
 mod bounded_body;

@@ -3,11 +3,13 @@
 //! | file | |
 //! |---|---|
 //! | `answers` | the answers to the requests of one connection |
+//! | `guard` | requests that pages of other sites make in a browser |
 //! | `timed_stream` | bounds on the time until the version of HTTP is known, and until a client takes its answer |
 //! | `activity` | the requests of a connection, so that one that is idle can be told |
 
 mod activity;
 mod answers;
+mod guard;
 mod timed_stream;
 
 use std::future::Future;
@@ -15,6 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use axum::Router;
@@ -27,7 +30,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use self::activity::Activity;
 use self::answers::{Answers, Decisions};
+use self::guard::Guard;
 use self::timed_stream::TimedStream;
+use crate::answer_body::Untaken;
 use crate::metrics::Metrics;
 use crate::service::Service;
 
@@ -52,6 +57,9 @@ pub struct Bounds {
     /// body if the server is [deciding](Server::deciding). A request whose body finds no space is answered 503, and told to come
     /// again. More than 2^31 - 1 is taken as that.
     pub bodies: usize,
+    /// Most bytes of answers that clients have not taken yet, of all connections together. While there are more, requests are
+    /// answered 503 before anything is decided. One connection may leave 1 MiB.
+    pub answers: usize,
     /// Longest time that a connection of HTTP/2 may be without a request. It is told to end then, at the latest
     /// after twice that time, and cut off if it has not after as long again.
     pub idle: Duration,
@@ -60,7 +68,7 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// 10,000 connections; 10 seconds for fields, for a body, and for the end; 64 MiB of bodies; 5 minutes without
+    /// 10,000 connections; 10 seconds for fields, for a body, and for the end; 64 MiB of bodies, and of answers; 5 minutes without
     /// a request.
     fn default() -> Bounds {
         let seconds = Duration::from_secs(10);
@@ -69,6 +77,7 @@ impl Default for Bounds {
             head: seconds,
             body: seconds,
             bodies: 64 << 20,
+            answers: 64 << 20,
             idle: Duration::from_secs(300),
             end: seconds,
         }
@@ -82,6 +91,7 @@ pub struct Server {
     bounds: Bounds,
     metrics: Option<Metrics>,
     service: Option<Service>,
+    guard: Guard,
 }
 
 impl Server {
@@ -96,6 +106,7 @@ impl Server {
             bounds,
             metrics: None,
             service: None,
+            guard: Guard::default(),
         })
     }
 
@@ -113,6 +124,14 @@ impl Server {
         Server { service: Some(service.clone()), ..self }
     }
 
+    /// Names hosts by which the service may be addressed, such as `limits.example`, besides addresses, `localhost` and names
+    /// without a point. A request with another `Host` gets 421: its name may be that of a stranger, whose page has been
+    /// led to this service (DNS rebinding).
+    #[must_use]
+    pub fn allow_hosts(self, hosts: &[String]) -> Server {
+        Server { guard: Guard::new(hosts), ..self }
+    }
+
     /// Returns the address that it listens on.
     ///
     /// # Errors
@@ -128,7 +147,7 @@ impl Server {
     /// **Cancel safety.** Dropping it ends the server at once; each connection is closed once its request is
     /// answered.
     pub async fn run(self, routes: Router, end: impl Future<Output = ()>) {
-        let Server { listener, bounds, metrics, service } = self;
+        let Server { listener, bounds, metrics, service, guard } = self;
         let decisions = service.map(|service| Decisions::new(service, metrics.as_ref()));
         let routes = match &metrics {
             Some(metrics) => routes.layer(metrics.requests().clone()),
@@ -140,7 +159,8 @@ impl Server {
         let (ending, ended) = watch::channel(());
         let (http, bodies) =
             (Arc::new(http(&bounds)), Arc::new(ConcurrencyLimit::new(bounds.bodies as u64)));
-        let connect = Connect { http, routes, decisions, bounds, bodies, ended };
+        let untaken = Arc::default();
+        let connect = Connect { http, routes, decisions, guard, bounds, bodies, untaken, ended };
         let mut end = pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -181,8 +201,11 @@ struct Connect {
     http: Arc<auto::Builder<TokioExecutor>>,
     routes: Router,
     decisions: Option<Decisions>,
+    guard: Guard,
     bounds: Bounds,
     bodies: Arc<ConcurrencyLimit>,
+    /// The bytes of answers that are not taken yet.
+    untaken: Arc<AtomicUsize>,
     /// Closed when the server ends.
     ended: watch::Receiver<()>,
 }
@@ -190,11 +213,20 @@ struct Connect {
 impl Connect {
     /// Serves a connection until it is closed: by its client, or because it is idle, or by the server's end.
     async fn serve(mut self, stream: TcpStream, peer: SocketAddr) {
-        let Connect { http, routes, decisions, bounds, bodies, .. } = self;
-        let Bounds { head, body, idle, .. } = bounds;
+        let Connect { http, routes, decisions, guard, bounds, bodies, untaken, .. } = self;
+        let Bounds { head, body, idle, answers, .. } = bounds;
         let activity = Activity::default();
-        let answers = Answers { routes, decisions, peer, body, bodies, activity: activity.clone() };
-        let answers = Arc::new(answers);
+        let untaken = Untaken::new(&untaken, answers);
+        let answers = Arc::new(Answers {
+            routes,
+            decisions,
+            guard,
+            peer,
+            body,
+            bodies,
+            activity: activity.clone(),
+            untaken: Arc::clone(&untaken),
+        });
         let service = service_fn(move |request| Arc::clone(&answers).answer(request));
         let stream = TokioIo::new(TimedStream::new(stream, head));
         let mut connection = pin!(http.serve_connection(stream, service));
@@ -202,6 +234,7 @@ impl Connect {
         tokio::select! {
             biased;
             _ = connection.as_mut() => {}
+            () = untaken.stalled(head) => {}
             _ = self.ended.changed() => {
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;

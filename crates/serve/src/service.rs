@@ -43,6 +43,7 @@ impl Service {
     #[must_use]
     pub fn new(limiters: Limiters) -> Service {
         let clients = Trust::hops(1).map(ClientAddress::x_forwarded_for).unwrap_or_default();
+        let clients = whole_addresses(clients);
         let (admin, policy_path) = (None, None);
         let metrics = Metrics::new().limiters(limiters.registry());
         let shared = Shared {
@@ -69,10 +70,11 @@ impl Service {
         self.change(|shared| shared.policy_path = Some(path.into()))
     }
 
-    /// Sets how the address of a client is found if a proxy asks whether its request may pass.
+    /// Sets how the address of a client is found if a proxy asks whether its request may pass. Its prefixes do not count:
+    /// the `key` of a policy says which addresses are one client.
     #[must_use]
     pub fn clients(self, clients: ClientAddress) -> Service {
-        self.change(|shared| shared.clients = clients)
+        self.change(|shared| shared.clients = whole_addresses(clients))
     }
 
     /// Sets the most checks of one batch. The default is 1,000; 0 counts as 1.
@@ -196,4 +198,8 @@ pub enum TokenError {
         "the administrative token has a space or a character outside of ASCII: use letters, digits and signs"
     )]
     Characters,
+}
+
+fn whole_addresses(clients: ClientAddress) -> ClientAddress {
+    clients.ipv4_prefix(32).ipv6_prefix(128)
 }

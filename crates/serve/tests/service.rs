@@ -18,6 +18,8 @@ mod deciding;
 mod description;
 #[path = "service/hostile.rs"]
 mod hostile;
+#[path = "service/keys.rs"]
+mod keys;
 #[path = "service/levels.rs"]
 mod levels;
 #[path = "service/metrics.rs"]
@@ -37,5 +39,7 @@ mod redis_server;
 mod running;
 #[path = "service/shared.rs"]
 mod shared;
+#[path = "service/sites.rs"]
+mod sites;
 #[path = "service/waits.rs"]
 mod waits;

@@ -4,7 +4,7 @@ mod offer;
 mod redis;
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -69,14 +69,22 @@ pub(super) struct ServeArgs {
     envoy_give_back: bool,
     #[command(flatten)]
     redis: RedisArgs,
-    /// Serve no playground
+    /// Serve the playground beside --policy or --envoy, too
+    ///
+    /// Without these it is served in any case.
     #[arg(long)]
-    no_playground: bool,
-    /// Address and port to listen on; port 0 is one that is free
+    playground: bool,
+    /// Address or name, and port to listen on; port 0 is one that is free
     ///
     /// Any program that can connect can take permits. By default those are the programs of this machine.
-    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
+    /// Name by which the service may be addressed in `Host`, such as limits.example; may be given several times
+    ///
+    /// Addresses, localhost and names without a point are known. Any other gets 421: it may be the name of a stranger
+    /// whose page has been led here.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
     /// File with the token of those who may use `reset` and `reload`, which are off without it
     ///
     /// At least 16 characters. Such requests have the field `Authorization: Bearer TOKEN`.
@@ -98,6 +106,14 @@ pub(super) struct ServeArgs {
     /// From 2097152 to 2147483647. One request has at most 1048576. A piece of a body that has fewer than 256 bytes counts as 256.
     #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = body_bytes)]
     max_body_bytes: usize,
+}
+
+/// Reads an address, or looks the name of a machine up.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let mut addresses = text.to_socket_addrs().map_err(|error| {
+        format!("must be an address and a port, such as 127.0.0.1:8080 or localhost:8080: {error}")
+    })?;
+    addresses.next().ok_or_else(|| "the name has no address".to_owned())
 }
 
 fn connections(text: &str) -> Result<usize, String> {
@@ -133,14 +149,11 @@ impl ServeArgs {
         let policy = self.policy.as_deref().map(read).transpose()?;
         let limiters = policy.as_ref().map(|policy| policy.service.limiters().clone());
         let envoy = self.envoy.as_ref().map(|path| self.envoy(path, limiters)).transpose()?;
-        let playground = (!self.no_playground).then(|| playground(policy.as_ref()));
+        let is_alone = policy.is_none() && envoy.is_none();
+        let playground = (self.playground || is_alone).then(|| playground(policy.as_ref()));
         let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
-        if policy.is_none() && envoy.is_none() && playground.is_none() {
-            let nothing = "nothing to serve: give --policy FILE or --envoy PATH, or leave --no-playground out";
-            return Err(Failure::Use(nothing.to_owned()));
-        }
         let parts = Parts { policy, envoy, playground };
-        runtime.block_on(serve(self.listen, self.bounds(), parts))?;
+        runtime.block_on(serve(self.listen, &self.allow_hosts, self.bounds(), parts))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -290,8 +303,14 @@ impl Parts {
     }
 }
 
-async fn serve(listen: SocketAddr, bounds: Bounds, parts: Parts) -> Result<(), Failure> {
+async fn serve(
+    listen: SocketAddr,
+    hosts: &[String],
+    bounds: Bounds,
+    parts: Parts,
+) -> Result<(), Failure> {
     let server = Server::bind(listen, bounds).await.map_err(Failure::io(listen))?;
+    let server = server.allow_hosts(hosts);
     let metrics = parts.metrics();
     let server = server.counted(&metrics);
     let address = server.address().map_err(Failure::io(listen))?;

@@ -11,7 +11,7 @@ use sluicegate_policy::{KeyField, path_of_target};
 use self::split::Split;
 use super::columns::Columns;
 
-pub(crate) use self::address::write_canonical;
+use self::address::write_canonical;
 
 /// The text of a field that is absent.
 pub(super) const ABSENT: &[u8] = b"-";

@@ -177,15 +177,35 @@ fn an_open_page_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_policy_is_served_beside_the_playground_or_without_it() {
-    let mut served = served_file(Path::new(BUNDLED), &[]);
+fn a_policy_is_served_without_the_playground_unless_it_is_asked_for() {
+    let mut served = served_file(Path::new(BUNDLED), &["--playground"]);
     let address = served.address.clone();
     assert_eq!(served.wait_for("playground"), format!("playground: open http://{address}\n"));
     assert_eq!(served.ask("GET", "/", "", "").0, 200);
     assert_eq!(served.ask("GET", "/openapi.json", "", "").0, 200);
-    let served = served_file(Path::new(BUNDLED), &["--no-playground"]);
+    let served = served_file(Path::new(BUNDLED), &[]);
     assert_eq!(served.ask("GET", "/", "", "").0, 404);
     assert_eq!(served.ask("GET", "/openapi.json", "", "").0, 200);
+}
+
+#[test]
+fn a_name_can_be_listened_on_and_names_of_strangers_are_refused() {
+    let policy = ["--policy", BUNDLED, "--listen", "localhost:0", "--allow-host", "limits.example"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
+    let mut process = command.arg("serve").args(policy).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stderr.take().unwrap());
+    let greeting = line(&mut lines);
+    let (_, rest) = greeting.split_once("http://").unwrap();
+    let address = rest.split(';').next().unwrap().to_owned();
+    let served = Served { process, lines, address, greeting };
+    for (host, status) in [("limits.example", 200), ("rebound.example", 421)] {
+        let mut connection = TcpStream::connect(&served.address).unwrap();
+        let request = format!("GET /readyz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
 }
 
 #[test]
@@ -290,12 +310,12 @@ fn the_page_for_prometheus_has_the_counts_of_each_part_that_is_served() {
     };
     let of_envoy = "sluicegate_envoy_requests_total{domain=\"d\",code=\"ok\"} 0\n";
     let sessions = "sluicegate_playground_sessions 0\n";
-    let served = Served::start(&envoy);
+    let served = Served::start(&[&envoy[..], &["--playground"]].concat());
     let without_policy = page(&served);
     for line in [of_envoy, sessions, "sluicegate_serve_open_connections 1\n"] {
         assert!(without_policy.contains(line), "{line} is not in {without_policy}");
     }
-    let served = served_file(Path::new(BUNDLED), &[&envoy[..], &["--no-playground"]].concat());
+    let served = served_file(Path::new(BUNDLED), &envoy);
     served.check(&json!({ "limiter": "per-client", "key": "192.0.2.7" }));
     let with_policy = page(&served);
     for line in [of_envoy, "sluicegate_grants_total{limiter=\"per-client\"} 1\n"] {
@@ -330,7 +350,7 @@ fn mistakes_in_arguments_say_what_is_right() {
         (true, false) => (Some(2), "was built without TLS"),
         (false, false) => (Some(2), needs),
     };
-    let cases: [(&[&str], i32, &str); 18] = [
+    let cases: [(&[&str], i32, &str); 17] = [
         (&["--redis", "redis://127.0.0.1:1/"], 2, "--policy <FILE>"),
         (&["--policy", shared, "--redis", "127.0.0.1:6379"], 2, "begins with none of redis://"),
         (
@@ -342,7 +362,7 @@ fn mistakes_in_arguments_say_what_is_right() {
         (&["--policy", plain, "--redis", "rediss://h/"], tls.unwrap_or(0), needs_tls),
         (&["--envoy", yaml], 2, "bad.yaml: descriptors[0].key: is empty"),
         (&["--envoy", "/no/such/file.yaml"], 1, "/no/such/file.yaml"),
-        (&["--listen", "8080"], 2, "invalid socket address"),
+        (&["--listen", "8080"], 2, "must be an address and a port"),
         (&["--listen", &taken], 1, "in use"),
         (
             &["--policy", BUNDLED, "--admin-token-file", short],
@@ -351,7 +371,6 @@ fn mistakes_in_arguments_say_what_is_right() {
         ),
         (&["--policy", BUNDLED, "--admin-token-file", "/no/such/file"], 1, "/no/such/file"),
         (&["--admin-token-file", short], 2, "--policy <FILE>"),
-        (&["--no-playground"], 2, "nothing to serve: give --policy FILE"),
         (&["--proxies", "0"], 2, "0 is not in 1..=255"),
         (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
         (&["--max-waiting", "1000001"], 2, "must be from 0 to 1000000"),

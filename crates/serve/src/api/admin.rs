@@ -59,6 +59,7 @@ pub(super) struct Reloaded {
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -69,7 +70,7 @@ pub(super) async fn reset(
 ) -> Result<StatusCode, Failure> {
     let check: Check<'_> = body.read()?;
     let in_force = service.limiters().load();
-    let ask = check.resolve(&in_force, service.limiters().registry())?;
+    let ask = check.resolve(&in_force, service.limiters().registry())?.with_whole_key()?;
     match ask.reset().await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),

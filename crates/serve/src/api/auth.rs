@@ -49,6 +49,7 @@ impl FieldNames {
 
 /// The parameters of a proxy that asks.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// Names of limiters, separated by commas. By default all whose policies judge the request.
@@ -94,6 +95,7 @@ pub(super) async fn auth(
     };
     let peer = peer.map(|Extension(ConnectInfo(address))| address.ip());
     let client = match service.client_address().key(peer, &headers) {
+        // The whole address: the policy says how much of it is the client.
         ClientKey::Address(address) => address.to_string(),
         ClientKey::Refused(why) => return Err(bad(format!("the client's address: {why}"))),
         ClientKey::Shared | ClientKey::Unlimited => String::new(),

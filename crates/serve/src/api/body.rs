@@ -1,13 +1,16 @@
 //! Bodies of requests.
 
 use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
 
 use axum::BoxError;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::FromRequest;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::failure::Failure;
 use crate::bounded_body::BodyRefused;
@@ -43,7 +46,7 @@ impl JsonBody {
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(&self.0),
         };
-        read.map_err(|error| located::<T>(&self.0, &error))
+        read.map(|Object(value)| value).map_err(|error| located::<T>(&self.0, &error))
     }
 }
 
@@ -52,6 +55,29 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request<Body>, _: &S) -> Result<Self, Failure> {
         JsonBody::of(request).await
+    }
+}
+
+/// A value that is an object in JSON. A list of the values of its fields, which serde takes as well, is none.
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        deserializer.deserialize_map(Fields(PhantomData)).map(Object)
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
     }
 }
 
@@ -72,7 +98,7 @@ fn broken(error: &(dyn Error + 'static)) -> Failure {
 #[cold]
 fn located<'b, T: Deserialize<'b>>(bytes: &'b [u8], error: &serde_json::Error) -> Failure {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let detail = match serde_path_to_error::deserialize::<_, T>(&mut json) {
+    let detail = match serde_path_to_error::deserialize::<_, Object<T>>(&mut json) {
         // "." is the whole body.
         Err(error) if error.path().iter().next().is_some() => {
             format!("`{}`: {}", error.path(), error.inner())

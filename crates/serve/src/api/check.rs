@@ -5,10 +5,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::body::JsonBody;
+use super::body::{JsonBody, Object};
 use super::failure::Failure;
 use crate::body_share::BodyShare;
 use crate::decision::{AllOrNone, Answer, Check};
@@ -22,11 +22,17 @@ const ANSWER_BYTES: usize = 192;
 #[serde(deny_unknown_fields)]
 pub(super) struct Batch<'b> {
     /// The checks, at most 1,000 unless the service is set up otherwise.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "each_an_object")]
     checks: Vec<Check<'b>>,
     /// True to take the permits of all, or of none. Otherwise each check is answered by itself.
     #[serde(default)]
     all_or_none: bool,
+}
+
+/// Reads a list of which each element is an object.
+fn each_an_object<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Check<'de>>, D::Error> {
+    let checks = Vec::<Object<Check<'de>>>::deserialize(list)?;
+    Ok(checks.into_iter().map(|Object(check)| check).collect())
 }
 
 /// The answers to checks, each by itself.
@@ -34,6 +40,16 @@ pub(super) struct Batch<'b> {
 pub(super) struct Answers<'l> {
     /// The answers in the order of the checks.
     answers: Vec<Answer<'l>>,
+}
+
+/// The answer to a batch: with `all_or_none` one decision beside the answers.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum BatchAnswer<'l> {
+    /// All of the checks, or none.
+    AllOrNone(AllOrNone<'l>),
+    /// Each check by itself.
+    Each(Answers<'l>),
 }
 
 /// Takes permits of a limiter, or none. With `wait`, stands in line for them.
@@ -46,6 +62,7 @@ pub(super) struct Answers<'l> {
         (status = 200, description = "The decision, granted or denied", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "Too many checks wait already, or there is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -91,6 +108,7 @@ pub(super) async fn take(
         (status = 200, description = "The decision that a check would get", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -117,10 +135,11 @@ pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response,
     tag = "decisions",
     request_body = Batch,
     responses(
-        (status = 200, description = "The answers in the order of the checks; with `all_or_none`, one decision besides", body = AllOrNone),
+        (status = 200, description = "The answers in the order of the checks; with `all_or_none`, one decision besides", body = BatchAnswer),
         (status = 400, description = "The body or one of the checks is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names", content_type = "application/problem+json"),
         (status = 413, description = "There are too many checks", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -146,13 +165,14 @@ pub(super) async fn take_several(service: &Service, body: &JsonBody) -> Result<R
         asks.push(ask.map_err(|error| Failure::from(error).of_check(place))?);
     }
     if batch.all_or_none {
-        return Ok(json(&AllOrNone::take(&asks).await, given));
+        let answer = AllOrNone::take(&asks).await;
+        return Ok(json(&BatchAnswer::AllOrNone(answer), given));
     }
     let mut answers = Vec::with_capacity(given);
     for ask in &asks {
         answers.push(ask.take().await);
     }
-    Ok(json(&Answers { answers }, given))
+    Ok(json(&BatchAnswer::Each(Answers { answers }), given))
 }
 
 /// Writes a response with so many answers.

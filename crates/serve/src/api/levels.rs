@@ -13,7 +13,8 @@ use utoipa::ToSchema;
 use super::admin::Admin;
 use super::body::JsonBody;
 use super::failure::Failure;
-use crate::decision::{LevelsAnswer, LevelsCheck, check_length};
+use crate::bounded_key::bound_text;
+use crate::decision::{LevelsAnswer, LevelsCheck};
 use crate::service::Service;
 
 /// The key of one level that is to be full again.
@@ -43,12 +44,14 @@ impl From<LevelRequestError> for Failure {
 #[utoipa::path(
     post,
     path = "/v1/levels/check",
+    operation_id = "check_levels",
     tag = "decisions",
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -56,8 +59,7 @@ pub(super) async fn check(
     State(service): State<Service>,
     body: JsonBody,
 ) -> Result<Response, Failure> {
-    let check: LevelsCheck = body.read()?;
-    check_length(&check.fields)?;
+    let check = body.read::<LevelsCheck>()?.bounded();
     let told = service.limiters().registry().hierarchy();
     let told = told.try_acquire(&check.fields, &check.amounts)?;
     let answer = LevelsAnswer::of(&told);
@@ -69,12 +71,14 @@ pub(super) async fn check(
 #[utoipa::path(
     post,
     path = "/v1/levels/peek",
+    operation_id = "peek_levels",
     tag = "decisions",
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -82,8 +86,7 @@ pub(super) async fn peek(
     State(service): State<Service>,
     body: JsonBody,
 ) -> Result<Response, Failure> {
-    let check: LevelsCheck = body.read()?;
-    check_length(&check.fields)?;
+    let check = body.read::<LevelsCheck>()?.bounded();
     let told = service.limiters().registry().hierarchy().peek(&check.fields, &check.amounts)?;
     Ok(Json(LevelsAnswer::of(&told)).into_response())
 }
@@ -92,6 +95,7 @@ pub(super) async fn peek(
 #[utoipa::path(
     post,
     path = "/v1/levels/reset",
+    operation_id = "reset_level",
     tag = "administration",
     request_body = LevelReset,
     responses(
@@ -100,6 +104,7 @@ pub(super) async fn peek(
         (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
         (status = 403, description = "The service has no token", content_type = "application/problem+json"),
         (status = 404, description = "There is no such level", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -108,8 +113,8 @@ pub(super) async fn reset(
     State(service): State<Service>,
     body: JsonBody,
 ) -> Result<StatusCode, Failure> {
-    let LevelReset { level, fields } = body.read()?;
-    check_length(&fields)?;
+    let LevelReset { level, mut fields } = body.read()?;
+    fields.values_mut().for_each(bound_text);
     service.limiters().registry().hierarchy().reset(&level, &fields)?;
     Ok(StatusCode::NO_CONTENT)
 }

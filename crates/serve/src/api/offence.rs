@@ -91,6 +91,7 @@ impl RequestFields for Answered<'_> {
         (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
         (status = 409, description = "The limiter has no penalty", content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
         (status = 503, description = "There is no space for another offender, or for the body now", content_type = "application/problem+json"),
     )
 )]
@@ -109,7 +110,7 @@ pub(super) async fn offence(
     let (limiter, key) = (report.limiter.clone(), report.key.clone());
     let check = Check { limiter, key, cost: None, wait: None };
     let in_force = service.limiters().load();
-    let ask = check.resolve(&in_force, service.limiters().registry())?;
+    let ask = check.resolve(&in_force, service.limiters().registry())?.with_whole_key()?;
     let policy = ask.limiter().policy();
     let offences = match (&policy.penalty, report.status) {
         (Some(penalty), Some(status)) => {

@@ -127,6 +127,12 @@ impl<'l> Answer<'l> {
         Answer::stateless(limiter, 0, Reason::KeyMissing)
     }
 
+    /// Returns the grant of a request that the policy does not limit, since it has no key.
+    pub(super) fn unlimited(limiter: &'l str, cost: u64) -> Answer<'l> {
+        let (decision, reason) = (Decision::Granted, None);
+        Answer { decision, reason, ..Answer::stateless(limiter, cost, Reason::KeyMissing) }
+    }
+
     /// Returns the denial of a key whose penalty runs for so long.
     pub(super) fn penalized(limiter: &'l str, cost: u64, left: Duration) -> Answer<'l> {
         let retry_after = Some(Seconds(left));

@@ -4,28 +4,70 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Offence, Receipt};
-use sluicegate_policy::{OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError};
+use sluicegate_policy::{
+    KeyOutcome, OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
+};
 
-use super::answer::{Answer, Reason};
+use super::answer::{Answer, Decision, Reason};
+use super::check::CheckError;
+use crate::bounded_key::bound;
 use crate::limiters::{Handle, NamedLimiter};
 
 /// A limiter, a key and a number of permits.
 pub(crate) struct Ask<'l> {
     limiter: &'l NamedLimiter,
     /// Empty for a limiter without keys.
-    key: Cow<'l, [u8]>,
+    key: Vec<u8>,
+    /// The answer of the policy to a key that lacks a value, which no limiter is asked for.
+    lacking: Option<Decision>,
     permits: u64,
 }
 
 impl<'l> Ask<'l> {
-    /// Returns a question for `cost` permits, or for as many as the policy says.
-    pub(crate) fn new(limiter: &'l NamedLimiter, key: Cow<'l, [u8]>, cost: Option<u64>) -> Ask<'l> {
+    /// Returns a question for `cost` permits, or for as many as the policy says. Long keys are [shortened](bound).
+    pub(crate) fn new(limiter: &'l NamedLimiter, mut key: Vec<u8>, cost: Option<u64>) -> Ask<'l> {
         let of_policy = || limiter.policy().cost.fixed().unwrap_or(1);
-        Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
+        bound(&mut key);
+        Ask { limiter, key, lacking: None, permits: cost.unwrap_or_else(of_policy) }
+    }
+
+    /// Notes what the policy makes of the key.
+    pub(super) fn with(self, outcome: KeyOutcome) -> Ask<'l> {
+        let lacking = match outcome {
+            KeyOutcome::Limited => None,
+            KeyOutcome::Admitted => Some(Decision::Granted),
+            KeyOutcome::Denied => Some(Decision::Denied),
+        };
+        Ask { lacking, ..self }
+    }
+
+    /// Returns the same question, if a limiter can be asked.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckError::KeyEmpty`] if the key lacks a value.
+    pub(crate) fn with_whole_key(self) -> Result<Ask<'l>, CheckError> {
+        match self.lacking {
+            None => Ok(self),
+            Some(_) => Err(CheckError::KeyEmpty { limiter: self.limiter.name().to_owned() }),
+        }
+    }
+
+    /// Returns the answer of the policy to a key that lacks a value.
+    fn of_policy(&self) -> Option<Answer<'l>> {
+        let (name, shadow) = (self.limiter.name(), self.limiter.policy().shadow);
+        Some(match self.lacking? {
+            Decision::Granted => Answer::unlimited(name, self.permits),
+            Decision::Denied if shadow => Answer::without_key(name).overruled(),
+            Decision::Denied => Answer::without_key(name),
+        })
     }
 
     /// Takes the permits, or none. Waits for nothing but the server of a limiter that is on one.
     pub(crate) async fn take(&self) -> Answer<'l> {
+        if let Some(answer) = self.of_policy() {
+            return answer;
+        }
         let pass = match self.limiter.handle() {
             Handle::Single(handle) => handle.try_pass_with(self.permits),
             Handle::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
@@ -46,6 +88,9 @@ impl<'l> Ask<'l> {
     /// **Cancel safety.** Dropping it leaves the line, and takes nothing, unless the permits were granted since it
     /// was last polled.
     pub(crate) async fn wait(&self, longest: Duration) -> Answer<'l> {
+        if let Some(answer) = self.of_policy() {
+            return answer;
+        }
         let pass = match self.limiter.handle() {
             Handle::Single(handle) => handle.acquire_async_within(self.permits, longest).await,
             Handle::Keyed(handle) => {
@@ -82,6 +127,9 @@ impl<'l> Ask<'l> {
     /// Does the same as [`peek_for`](Ask::peek_for), with the denial that can be [noted](Ask::note_denial): that of a
     /// limiter in memory.
     pub(crate) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
+        if let Some(answer) = self.of_policy() {
+            return (answer, None);
+        }
         let answer = match self.limiter.handle() {
             Handle::Single(handle) => handle.peek_pass(permits),
             Handle::Keyed(handle) => handle.peek_pass(&self.key, permits),
@@ -116,15 +164,17 @@ impl<'l> Ask<'l> {
         self.permits
     }
 
-    /// Returns true if the limiter can give back permits that were taken.
+    /// Returns true if the limiter can give back permits that were taken: none takes any for a key that lacks a value.
     pub(crate) fn is_revocable(&self) -> bool {
-        !self.limiter.policy().shadow && !matches!(self.limiter.handle(), Handle::Remote(_))
+        !self.limiter.policy().shadow
+            && !matches!(self.limiter.handle(), Handle::Remote(_))
+            && self.lacking.is_none()
     }
 
     /// Takes the permits, or else all that are left, since they were used already.
     pub(crate) async fn take_or_drain(&self) -> Answer<'l> {
         let answer = self.take().await;
-        if !answer.is_granted() {
+        if !answer.is_granted() && self.lacking.is_none() {
             match self.limiter.handle() {
                 Handle::Single(handle) => _ = handle.try_acquire_up_to(self.permits),
                 Handle::Keyed(handle) => _ = handle.try_acquire_up_to(&self.key, self.permits),
@@ -136,7 +186,7 @@ impl<'l> Ask<'l> {
     }
 
     /// Takes the permits so that they can be given back; `None` for a limiter that gives nothing back: one on a server,
-    /// or one with `shadow`.
+    /// or one with `shadow`, and for a key that lacks a value.
     pub(crate) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
         if !self.is_revocable() {
             return None;

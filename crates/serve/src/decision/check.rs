@@ -9,7 +9,7 @@ use thiserror::Error;
 use utoipa::ToSchema;
 
 use super::ask::Ask;
-use super::key::{Key, MAX_KEY_BYTES};
+use super::key::Key;
 use super::seconds::Seconds;
 use crate::limiters::{InForce, NamedLimiter};
 
@@ -73,17 +73,11 @@ pub enum CheckError {
     /// The question is one that cannot wait.
     #[error("`wait` is for POST /v1/check alone: leave it out")]
     WaitNotWanted,
-    /// The key is too long.
-    #[error("`key` has {bytes} bytes: must be at most {MAX_KEY_BYTES}")]
-    KeyTooLong {
-        /// Its length in bytes.
-        bytes: usize,
-    },
-    /// The values of which the keys of levels are made are too long.
-    #[error("the values of `fields` have {bytes} bytes: must be at most {MAX_KEY_BYTES} together")]
-    FieldsTooLong {
-        /// Their length in bytes.
-        bytes: usize,
+    /// The key lacks a value.
+    #[error("`key` has an empty part, and the policy of limiter {limiter:?} denies such requests")]
+    KeyEmpty {
+        /// Name of the limiter.
+        limiter: String,
     },
 }
 
@@ -115,33 +109,33 @@ impl Check<'_> {
         let Some(limiter) = in_force.get(&self.limiter) else {
             return Err(unknown(registry, &self.limiter));
         };
-        let key = match (limiter.has_keys(), &self.key) {
-            (false, None) => "",
+        match (limiter.has_keys(), &self.key) {
+            (false, None) => Ok(Ask::new(limiter, Vec::new(), self.cost)),
             (false, Some(_)) => {
-                return Err(CheckError::KeyNotWanted { limiter: limiter.name().to_owned() });
+                Err(CheckError::KeyNotWanted { limiter: limiter.name().to_owned() })
             }
             (true, None) => {
                 let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
-                return Err(CheckError::KeyMissing { limiter, parts });
+                Err(CheckError::KeyMissing { limiter, parts })
             }
-            (true, Some(key)) => checked(key, limiter)?,
-        };
-        Ok(Ask::new(limiter, Cow::Borrowed(key.as_bytes()), self.cost))
+            (true, Some(given)) => {
+                check_parts(given, limiter)?;
+                let mut key = Vec::with_capacity(given.text().len());
+                let outcome = limiter.policy().given_key(given.text().as_bytes(), &mut key);
+                Ok(Ask::new(limiter, key, self.cost).with(outcome))
+            }
+        }
     }
 }
 
-/// Returns the text of a key, if it can be one of this limiter.
-fn checked<'k>(key: &'k Key<'_>, limiter: &NamedLimiter) -> Result<&'k str, CheckError> {
+/// Returns an error if a key cannot be one of this limiter.
+fn check_parts(key: &Key<'_>, limiter: &NamedLimiter) -> Result<(), CheckError> {
     let (given, wanted) = (key.parts(), limiter.policy().key.len());
     if given != wanted {
         let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
         return Err(CheckError::KeyParts { limiter, given, wanted, parts });
     }
-    let text = key.text();
-    if text.len() > MAX_KEY_BYTES {
-        return Err(CheckError::KeyTooLong { bytes: text.len() });
-    }
-    Ok(text)
+    Ok(())
 }
 
 fn unknown(registry: &Registry, name: &str) -> CheckError {

@@ -8,9 +8,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{OneOf, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// The longest key, in bytes.
-pub const MAX_KEY_BYTES: usize = 1_024;
-
 /// Separates the parts of a key.
 const SEPARATOR: char = '\n';
 

@@ -7,8 +7,7 @@ use sluicegate_policy::{LevelAnswer, LevelAnswers};
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
-use super::check::CheckError;
-use super::key::MAX_KEY_BYTES;
+use crate::bounded_key::bound_text;
 
 /// A question to all levels of the policy file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
@@ -37,14 +36,12 @@ pub struct LevelsAnswer<'l> {
     pub answers: Vec<Answer<'l>>,
 }
 
-/// Returns an error if the values of keys are too long.
-///
-/// # Errors
-///
-/// [`CheckError::FieldsTooLong`].
-pub(crate) fn check_length(fields: &BTreeMap<String, String>) -> Result<(), CheckError> {
-    let bytes = fields.values().map(String::len).sum();
-    if bytes > MAX_KEY_BYTES { Err(CheckError::FieldsTooLong { bytes }) } else { Ok(()) }
+impl LevelsCheck {
+    /// Shortens the values of which keys are made.
+    pub(crate) fn bounded(mut self) -> LevelsCheck {
+        self.fields.values_mut().for_each(bound_text);
+        self
+    }
 }
 
 impl<'l> LevelsAnswer<'l> {

@@ -43,7 +43,7 @@ pub async fn judge<'l>(
                 if !limiter.has_keys() {
                     key.clear();
                 }
-                asks.push(Ask::new(limiter, key.into(), Some(permits)));
+                asks.push(Ask::new(limiter, key, Some(permits)));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The counts of each descriptor.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use sluicegate::{
 use sluicegate_policy::SharedClock;
 
 use super::unit::{Span, max_requests};
-use crate::bounded_key::BoundedKeys;
+use crate::bounded_key::bound_bytes;
 
 /// Longest text of a descriptor, in bytes, that is kept as it is: its domain, keys and values.
 const MAX_TEXT_BYTES: usize = 128;
@@ -24,7 +23,6 @@ const LENGTH_BYTES: usize = size_of::<u64>();
 /// is none for a new descriptor while all are of windows that go on.
 pub(super) struct Counters<C: SharedClock> {
     windows: Keyed<Vec<u8>, Windows<C>>,
-    bounded: BoundedKeys,
 }
 
 type Windows<C> = Each<Arc<FixedWindow<C>>, Make<C>, C>;
@@ -47,7 +45,7 @@ impl<C: SharedClock> Counters<C> {
             .max_keys(max_keys)
             .when_full(WhenFull::Deny)
             .build()?;
-        Ok(Counters { windows, bounded: BoundedKeys::default() })
+        Ok(Counters { windows })
     }
 
     /// Counts a hit of a descriptor, or none. It can be given back.
@@ -111,17 +109,12 @@ impl<C: SharedClock> Counters<C> {
         domain: &str,
         entries: impl IntoIterator<Item = Entry<'e>>,
     ) -> Vec<u8> {
-        let text = text(domain, entries);
-        let text = self.bounded.bound(Cow::Owned(text), MAX_TEXT_BYTES);
+        let mut text = text(domain, entries);
+        bound_bytes(&mut text, MAX_TEXT_BYTES);
         let mut key = Vec::with_capacity(LENGTH_BYTES + text.len());
         key.extend(span.seconds().to_le_bytes());
         key.extend_from_slice(&text);
         key
-    }
-
-    /// Returns what bounds the keys of this service.
-    pub(super) fn bounded(&self) -> &BoundedKeys {
-        &self.bounded
     }
 
     pub(super) fn clock(&self) -> &C {

@@ -11,7 +11,7 @@ use super::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescript
 use super::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
 use super::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
 use super::unit::{Span, Unit};
-use crate::decision::{Ask, MAX_KEY_BYTES};
+use crate::decision::Ask;
 use crate::limiters::InForce;
 
 /// Most descriptors of a request. Each takes time, and is in the answer.
@@ -172,7 +172,6 @@ impl<'d, C: SharedClock> Sources<'d, C> {
         if !limiter.has_keys() {
             key.clear();
         }
-        let key = self.counters.bounded().bound(key.into(), MAX_KEY_BYTES);
         Ok(Some(By::Limiter(Ask::new(limiter, key, Some(permits)))))
     }
 

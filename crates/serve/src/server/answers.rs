@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::Request;
 use hyper::body::Incoming;
 use sluicegate::ConcurrencyLimit;
 use tower::Service as _;
 
 use super::activity::Activity;
-use crate::api::DecisionRoute;
+use super::guard::Guard;
+use crate::answer_body::{AnswerBody, Untaken};
+use crate::api::{DecisionRoute, Failure};
 use crate::body_share::BodyShare;
 use crate::bounded_body::BoundedBody;
 use crate::metrics::{Metrics, OpenRequest, RouteCounts};
@@ -56,12 +58,14 @@ impl Decisions {
 pub(super) struct Answers {
     pub(super) routes: Router,
     pub(super) decisions: Option<Decisions>,
+    pub(super) guard: Guard,
     pub(super) peer: SocketAddr,
     /// The longest time for a body.
     pub(super) body: Duration,
     /// The bytes of the bodies of all requests under way.
     pub(super) bodies: Arc<ConcurrencyLimit>,
     pub(super) activity: Activity,
+    pub(super) untaken: Arc<Untaken>,
 }
 
 impl Answers {
@@ -69,17 +73,30 @@ impl Answers {
     pub(super) async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
-    ) -> Result<Response, Infallible> {
+    ) -> Result<Response<AnswerBody>, Infallible> {
         let _busy = self.activity.begin(request.version());
+        let response = self.decide(request).await;
+        Ok(response.map(|body| AnswerBody::new(body, &self.untaken)))
+    }
+
+    async fn decide(&self, request: Request<Incoming>) -> Response {
+        if let Some(refusal) = self.guard.refusal(&request) {
+            return refusal.into_response();
+        }
+        if !self.untaken.has_space() {
+            let detail = "answers that are not read leave no space for another: read them, or ask again in a second";
+            return Failure::busy(detail).into_response();
+        }
         // Until the request is answered.
         let share = BodyShare::new(&self.bodies);
         let mut request = request.map(|body| BoundedBody::new(body, share.clone(), self.body));
         if let Some(decisions) = &self.decisions
             && let Some(route) = DecisionRoute::of(&request)
         {
-            return Ok(decisions.answer(route, request, share).await);
+            return decisions.answer(route, request, share).await;
         }
         request.extensions_mut().insert(ConnectInfo(self.peer));
-        self.routes.clone().call(request).await
+        let Ok(response) = self.routes.clone().call(request).await;
+        response
     }
 }

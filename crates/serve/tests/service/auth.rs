@@ -161,3 +161,35 @@ async fn a_request_without_the_proxys_field_is_refused_and_shares_no_limit() {
     assert!(status == 400 && detail.starts_with("the client's address: "), "{detail}");
     service.end().await;
 }
+
+#[tokio::test]
+async fn another_spelling_of_a_path_escapes_no_limit() {
+    let policy = r#"
+        [limiters.log-ins]
+        policy = "fixed_window"
+        key = "client"
+        limit = 1
+        interval = "1 day"
+        match = { path = "/login" }
+    "#;
+    let service = Running::of(policy).await;
+    let spellings = [
+        "/login",
+        "/%6cogin",
+        "//login",
+        "/./login",
+        "/a/../login",
+        "/login?x=/y",
+        "/%2e/log%69n?x",
+    ];
+    for (place, path) in spellings.into_iter().enumerate() {
+        let fields = [("x-forwarded-uri", path), ("x-forwarded-for", "192.0.2.1")];
+        let expected = if place == 0 { 204 } else { 429 };
+        assert_eq!(ask(&service, "", &fields).await.status(), expected, "{path}");
+    }
+    for path in ["/login/x", "/a%2Flogin", "/Login"] {
+        let fields = [("x-forwarded-uri", path), ("x-forwarded-for", "192.0.2.1")];
+        assert_eq!(ask(&service, "", &fields).await.status(), 204, "{path}");
+    }
+    service.end().await;
+}

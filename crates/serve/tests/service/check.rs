@@ -106,11 +106,6 @@ async fn a_wrong_question_is_told_what_is_right() {
             "`key` has 1 parts, but that of limiter \"client\" has 2: client, path",
         ),
         (json!({ "limiter": "user", "key": "a\nb" }), 400, "`key` has 2 parts"),
-        (
-            json!({ "limiter": "user", "key": "a".repeat(1_025) }),
-            400,
-            "`key` has 1025 bytes: must be at most 1024",
-        ),
         (json!({ "limiter": "all", "cost": -1 }), 400, "`cost`: invalid value: integer `-1`"),
         (json!({ "limiter": "all", "cost": 1.5 }), 400, "`cost`: invalid type: floating point"),
         (
@@ -125,7 +120,8 @@ async fn a_wrong_question_is_told_what_is_right() {
             "unknown field `costs`, expected one of `limiter`, `key`, `cost`",
         ),
         (json!({ "cost": 1 }), 400, "missing field `limiter`"),
-        (json!([]), 400, "the body: "),
+        (json!([]), 400, "the body: invalid type: sequence, expected an object"),
+        (json!(["all"]), 400, "the body: invalid type: sequence, expected an object"),
     ];
     for (body, status, words) in cases {
         let (got, detail) = service.failure("/v1/check", &body).await;

@@ -132,6 +132,76 @@ async fn a_client_that_asks_and_never_reads_is_cut_off() {
 /// The beginning of HTTP/2, with the settings of a client, which are none.
 const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
+/// Frames of a client of HTTP/2 that leaves its window closed: settings with a window of 0, and a request for the
+/// description by each stream.
+fn closed_window(streams: u32) -> Vec<u8> {
+    let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    frames.extend(b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0");
+    // GET, http, "/openapi.json" and "a", without an index.
+    let fields = b"\x82\x86\x04\x0d/openapi.json\x01\x01a";
+    for stream in 0..streams {
+        frames.extend([0, 0, u8::try_from(fields.len()).unwrap(), 1, 5]);
+        frames.extend((2 * stream + 1).to_be_bytes());
+        frames.extend(fields);
+    }
+    frames
+}
+
+#[tokio::test]
+async fn a_client_of_http_2_whose_window_stays_closed_is_cut_off_though_it_answers_pings() {
+    let bounds = Bounds { head: Duration::from_millis(600), ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let stalled = TcpStream::connect(service.address).await.unwrap();
+    let (mut reader, mut writer) = stalled.into_split();
+    writer.write_all(&closed_window(100)).await.unwrap();
+    // Reads all frames, and answers each ping.
+    let reads = async {
+        let mut head = [0; 9];
+        while reader.read_exact(&mut head).await.is_ok() {
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+            let mut rest = vec![0; length];
+            reader.read_exact(&mut rest).await.unwrap_or_default();
+            if head[3] == 6 && head[4] & 1 == 0 {
+                let pong = [b"\0\0\x08\x06\x01\0\0\0\0".as_slice(), &rest].concat();
+                let _ = writer.write_all(&pong).await;
+            }
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, reads).await.is_ok(), "it was never cut off");
+    until_open(&service, 1).await;
+    service.end().await;
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_leave_no_space_for_more() {
+    let bounds = Bounds { answers: 100_000, ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let mut stalled = TcpStream::connect(service.address).await.unwrap();
+    stalled.write_all(&closed_window(100)).await.unwrap();
+    let full = async {
+        while service.get("/healthz").await.status() != 503 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, full).await.is_ok());
+    let refused = service.client.post(service.url("/v1/check"));
+    let refused = refused.json(&json!({ "limiter": "all" })).send().await.unwrap();
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"]),
+        (503, &"1".parse().unwrap())
+    );
+    drop(stalled);
+    let free = async {
+        while service.get("/healthz").await.status() != 200 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, free).await.is_ok());
+    // What was refused has taken nothing.
+    assert_eq!(service.check(json!({ "limiter": "all", "cost": 0 })).await["remaining"], 5);
+    service.end().await;
+}
+
 #[tokio::test]
 async fn a_connection_of_http_2_that_is_idle_ends() {
     let idle = Duration::from_millis(100);

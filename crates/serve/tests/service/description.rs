@@ -28,6 +28,7 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
         "/v1/reset",
     ];
     assert_eq!(names, known);
+    let mut identifiers = std::collections::BTreeSet::new();
     for (path, verbs) in paths {
         for (verb, operation) in verbs.as_object().unwrap() {
             let method = verb.to_uppercase().parse().unwrap();
@@ -37,9 +38,16 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
             // A status that it can have is described.
             let described = operation["responses"].as_object().unwrap();
             let is_described = described.contains_key(&status.to_string());
-            assert!(is_described || status == 415, "{verb} {path}: {status}");
+            assert!(is_described, "{verb} {path}: {status}");
             let has_body = operation.get("requestBody").is_some();
-            assert!(!has_body || described.contains_key("503"), "{verb} {path}");
+            for status in ["415", "503"] {
+                assert!(!has_body || described.contains_key(status), "{verb} {path}");
+            }
+            let identifier = operation["operationId"].as_str().unwrap();
+            assert!(identifiers.insert(identifier), "{identifier} is there twice");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert_eq!(parameter["in"], "query", "{verb} {path}: {parameter}");
+            }
         }
     }
     service.end().await;

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 /// Writes the canonical form of an IPv6 address to `out`, of one that stands for an IPv4 address
 /// as that. Returns false, and writes nothing, if the text is no IPv6 address or is in that form.
-pub(crate) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
     if memchr::memchr(b':', text).is_none() {
         return false;
     }
