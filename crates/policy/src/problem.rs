@@ -45,11 +45,69 @@ impl Problem {
         given: &str,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Problem {
-        Problem { meant: nearest(given, names).map(str::to_owned), ..self }
+        let names: Vec<&str> = names.into_iter().collect();
+        let meant = nearest(given, names.iter().copied()).or_else(|| synonym(given, &names));
+        Problem { meant: meant.map(str::to_owned), ..self }
     }
 }
 
 /// Returns the name that is so near to the given one that it was probably meant.
+/// Words of other programs, and those of policies that stand for them, the best first.
+const SYNONYMS: [(&str, &[&str]); 44] = [
+    ("burst", &["limit"]),
+    ("capacity", &["limit"]),
+    ("burstcapacity", &["limit"]),
+    ("max", &["limit"]),
+    ("maxrequests", &["limit"]),
+    ("requests", &["limit"]),
+    ("points", &["limit"]),
+    ("quota", &["limit"]),
+    ("count", &["limit"]),
+    ("tokens", &["limit"]),
+    ("replenishrate", &["rate"]),
+    ("refillrate", &["rate"]),
+    ("average", &["rate"]),
+    ("rps", &["rate"]),
+    ("window", &["interval"]),
+    ("windowms", &["interval"]),
+    ("windowsize", &["interval"]),
+    ("period", &["interval"]),
+    ("duration", &["interval"]),
+    ("ttl", &["interval"]),
+    ("unit", &["interval"]),
+    ("permits", &["amount", "limit"]),
+    ("maxretry", &["offences", "penalty"]),
+    ("findtime", &["within", "penalty"]),
+    ("bantime", &["refuse_for", "penalty"]),
+    ("algorithm", &["policy"]),
+    ("strategy", &["policy"]),
+    ("kind", &["policy"]),
+    ("type", &["policy"]),
+    ("weight", &["cost"]),
+    ("timezone", &["zone"]),
+    ("tz", &["zone"]),
+    ("dryrun", &["shadow"]),
+    ("allowlist", &["except"]),
+    ("whitelist", &["except"]),
+    ("ip", &["client"]),
+    ("address", &["client"]),
+    ("remoteaddr", &["client"]),
+    ("global", &["all"]),
+    ("url", &["path"]),
+    ("endpoint", &["path"]),
+    ("useragent", &["agent"]),
+    ("sat", &["saturday"]),
+    ("sun", &["sunday"]),
+];
+
+/// Returns the name that stands for a word of another program.
+fn synonym<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    let given: String =
+        given.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let (_, meant) = SYNONYMS.iter().find(|(word, _)| *word == given)?;
+    meant.iter().find_map(|meant| names.iter().copied().find(|name| name == meant))
+}
+
 fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance of long texts takes long, and no name is longer.
     if given.len() > 40 {
@@ -103,6 +161,21 @@ mod tests {
         assert_eq!(nearest("burst", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest(&"limit".repeat(1_000), names), None);
+    }
+
+    #[test]
+    fn a_word_of_another_program_is_answered_with_the_name_here() {
+        let names = ["limit", "interval", "penalty", "client"];
+        for (given, meant) in [
+            ("burst", Some("limit")),
+            ("windowMs", Some("interval")),
+            ("max_requests", Some("limit")),
+            ("maxretry", Some("penalty")),
+            ("ip", Some("client")),
+            ("tz", None),
+        ] {
+            assert_eq!(synonym(given, &names), meant, "{given}");
+        }
     }
 
     #[test]

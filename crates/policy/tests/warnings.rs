@@ -57,6 +57,79 @@ fn requests_that_there_are_not_are_warned_of() {
 }
 
 #[test]
+fn patterns_of_other_programs_are_warned_of() {
+    let filter = |filter: &str| warnings(&format!("{WINDOW}match = {{ {filter} }}"));
+    let said =
+        |meant: &str| format!("`:name` and `*` are taken as they are written; write \"{meant}\"");
+    for (path, meant) in [
+        ("/users/:id", "/users/{id}"),
+        ("/api/*", "/api/{*rest}"),
+        ("/api/**", "/api/{*rest}"),
+        ("/a/*/b/:c", "/a/{part2}/b/{c}"),
+    ] {
+        let expected = format!("5: `match.path` is \"{path}\": {}", said(meant));
+        assert_eq!(filter(&format!("path = \"{path}\"")), [expected]);
+    }
+    assert_eq!(filter("path = [\"/users/{id}\", \"/a:b/{*c}\"]"), [""; 0]);
+    assert_eq!(filter("path_prefix = \"/api/*\"").len(), 1);
+}
+
+#[test]
+fn an_override_for_a_network_of_addresses_is_warned_of() {
+    let own =
+        |key: &str| warnings(&format!("{WINDOW}overrides = {{ \"{key}\" = {{ limit = 9 }} }}"));
+    let said = own("10.0.0.0/8");
+    assert!(said[0].contains("a network, and keys are addresses"), "{said:?}");
+    assert!(said[0].contains("match = { client = \"10.0.0.0/8\" }"), "{said:?}");
+    assert_eq!(own("10.0.0.7"), [""; 0]);
+    let by_network = "key = { client = { ipv4 = 8 } }\n";
+    let own = format!("{by_network}{WINDOW}overrides = {{ \"10.0.0.0/8\" = {{ limit = 9 }} }}");
+    assert_eq!(warnings(&own), [""; 0]);
+}
+
+#[test]
+fn a_window_that_never_denies_is_warned_of() {
+    let windows =
+        |limits: &str| warnings(&format!("policy = \"multi_window\"\nlimits = [{limits}]"));
+    let of =
+        |limit: u64, interval: &str| format!("{{ limit = {limit}, interval = \"{interval}\" }}");
+    for (one, other, idle) in [
+        (of(3, "1 minute"), of(1, "1 day"), Some(3)),
+        (of(10, "1 s"), of(600, "1 minute"), Some(600)),
+        (of(10, "1 s"), of(599, "1 minute"), None),
+        (of(10, "1 s"), of(200, "1 minute"), None),
+    ] {
+        let said = windows(&format!("{one}, {other}"));
+        match idle {
+            Some(limit) => {
+                assert_eq!(said.len(), 1, "{said:?}");
+                assert!(
+                    said[0].contains(&format!("the window of {limit} never denies")),
+                    "{said:?}"
+                );
+            }
+            None => assert_eq!(said, [""; 0]),
+        }
+    }
+}
+
+#[test]
+fn a_counter_that_would_count_old_requests_again_within_days_is_refused() {
+    let counter = |limit: u64, interval: &str| {
+        let fields =
+            format!("policy = \"sliding_counter\"\nlimit = {limit}\ninterval = \"{interval}\"");
+        Policies::from_toml("p", &format!("[limiters.a]\n{fields}\n"))
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let refused = counter(10_000_000, "1 s").unwrap_err();
+    assert!(refused.contains("after 4h 33m 4s without a request"), "{refused}");
+    assert!(refused.contains("`sliding_window` has no such bound"), "{refused}");
+    assert_eq!(counter(1_000_000, "1 s"), Ok(()));
+    assert_eq!(counter(10_000_000, "1 day"), Ok(()));
+}
+
+#[test]
 fn fields_that_do_nothing_are_warned_of() {
     let full = "an exact store without `max_keys` has space for every key";
     let when_full = format!("{WINDOW}when_full = \"admit\"");

@@ -51,6 +51,12 @@ impl Checks<'_> {
         // The beginning of a segment may be all of a dot.
         self.warn_of_spelling(&format!("{path}.path_prefix"), node.get("path_prefix"), "x");
         self.warn_of_spelling(&format!("{path}.path"), node.get("path"), "");
+        if let Some(field) = node.get("path_prefix")
+            && path_prefix.iter().any(|prefix| prefix.contains(['*', '{']) || prefix.contains("/:"))
+        {
+            let label = "a prefix is taken as it is written; `path` has templates, such as \"/api/{*rest}\"";
+            self.warn(&format!("{path}.path_prefix"), field, label);
+        }
         let statuses = node.get("status").map(wholes).unwrap_or_default();
         Filter {
             method,
@@ -84,6 +90,9 @@ impl Checks<'_> {
     /// Returns path templates, which are one text or a list.
     pub(super) fn templates(&mut self, path: &str, node: Option<&Node>) -> PathTemplates {
         let Some(node) = node else { return PathTemplates::default() };
+        for text in texts(node) {
+            self.warn_of_pattern(path, element(node, text), text);
+        }
         match PathTemplates::new(texts(node)) {
             Ok(templates) => templates,
             Err(error) => {

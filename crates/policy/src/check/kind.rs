@@ -15,6 +15,9 @@ use crate::{Kind, Unbuildable};
 const DAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
+/// The least idle time after which a counter may take old counts for new ones.
+const LONGEST_IDLE: Duration = Duration::from_secs(30 * 86_400);
+
 impl Checks<'_> {
     /// Checks that the limiter can be built, and returns its kind.
     pub(super) fn kind(&mut self, given: &Given<'_>) -> Option<Kind> {
@@ -37,7 +40,7 @@ impl Checks<'_> {
                 let (limit, slots) = (self.window(given), self.slots(given));
                 Kind::SlidingWindow { limit: limit?, slots: slots? }
             }
-            ("sliding_counter", _) => Kind::SlidingCounter(self.window(given)?),
+            ("sliding_counter", _) => Kind::SlidingCounter(self.counter(given)?),
             ("sliding_log", _) => Kind::SlidingLog(self.window(given)?),
             ("weighted_log", _) => {
                 let limit = self.window(given)?;
@@ -218,6 +221,24 @@ impl Checks<'_> {
             },
             _ => None,
         }
+    }
+
+    /// Returns the limit of a counter. Refuses one that would take old counts for new ones after days.
+    fn counter(&mut self, given: &Given<'_>) -> Option<Rate> {
+        let limit = self.window(given)?;
+        let count_bits = u64::BITS - limit.permits().leading_zeros();
+        let idle_windows = 1_u64 << (62 - 2 * count_bits.min(24));
+        let idle = limit.period().saturating_mul(u32::try_from(idle_windows).unwrap_or(u32::MAX));
+        if idle >= LONGEST_IDLE || Kind::SlidingCounter(limit).check().is_err() {
+            return Some(limit);
+        }
+        let node = given.get("limit")?;
+        let label = format!(
+            "must be smaller for this window, or the window longer: after {} without a request, old ones \
+             would count again; `sliding_window` has no such bound",
+            humantime::format_duration(Duration::from_secs(idle.as_secs()))
+        );
+        self.wrong(&messages::path(given.prefix, "limit"), node, label)
     }
 
     fn slots(&mut self, given: &Given<'_>) -> Option<u32> {

@@ -1,6 +1,6 @@
 //! One limiter of the file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::given::{Given, time};
 use super::key::of_override;
@@ -73,6 +73,7 @@ impl Checks<'_> {
         let mut overrides: Vec<Override> = Vec::new();
         let entries = node.table().unwrap_or_default();
         let mut seen = HashMap::new();
+        let mut keys = HashSet::new();
         for entry in entries {
             if let Some(first) = seen.insert(&entry.name, entry) {
                 self.errors.push(messages::twice("overrides", entry, first));
@@ -99,9 +100,10 @@ impl Checks<'_> {
                 self.errors.push(problem);
             }
             let key = of_override(key, &entry.name);
-            if overrides.iter().any(|own| own.key == key) {
+            if !keys.insert(key.clone()) {
                 self.errors.push(messages::same_key(entry, &key));
             }
+            self.warn_of_network(given, entry);
             overrides.push(Override { key, kind });
         }
         overrides.sort_by(|a, b| a.key.cmp(&b.key));

@@ -1,10 +1,13 @@
 //! Warnings: what is valid, and probably not what was meant.
 
+use std::time::Duration;
+
 use super::Checks;
-use super::given::{Given, time};
+use super::given::{Given, time, whole};
 use crate::Kind;
+use crate::key::network;
 use crate::problem::Problem;
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 impl Checks<'_> {
     pub(super) fn warn(&mut self, field: &str, node: &Node, label: impl Into<String>) {
@@ -32,6 +35,84 @@ impl Checks<'_> {
         }
         if let (Some(Kind::MultiWindow { .. }), Some(limits)) = (kind, given.get("limits")) {
             self.warn_of_equal_windows(limits);
+            self.warn_of_idle_windows(limits);
+        }
+    }
+
+    /// Warns of windows that never deny what another one grants.
+    fn warn_of_idle_windows(&mut self, limits: &Node) {
+        let nodes = limits.list().unwrap_or_default();
+        let windows: Vec<(u64, Duration, &Node)> = nodes
+            .iter()
+            .filter_map(|node| {
+                Some((whole(node.get("limit")?)?, time(node.get("interval")?)?, node))
+            })
+            .collect();
+        for (permits, interval, node) in &windows {
+            let is_stricter = |(other, other_interval, _): &&(u64, Duration, &Node)| {
+                // The most that the other grants in a window of this length.
+                let windows = interval.as_nanos().div_ceil(other_interval.as_nanos().max(1)).max(1);
+                // Of two of one length there is another warning.
+                other_interval != interval
+                    && u128::from(*other).saturating_mul(windows) <= u128::from(*permits)
+            };
+            if let Some((other, other_interval, other_node)) = windows.iter().find(is_stricter) {
+                let title = format!("the window of {permits} never denies a request");
+                let label = "remove it, or give it a smaller limit";
+                let reason = format!(
+                    "this one grants no more: {other} in any {}",
+                    humantime::format_duration(*other_interval)
+                );
+                let problem = Problem::new(node.span.clone(), "limits", title, label);
+                self.warnings.push(problem.with_context(other_node.span.clone(), reason));
+            }
+        }
+    }
+
+    /// Warns of an override for a network, where keys are single addresses.
+    pub(super) fn warn_of_network(&mut self, given: &Given<'_>, entry: &Entry) {
+        let is_by_address = given.get("key").is_none_or(|key| key.text() == Some("client"));
+        if !is_by_address || !entry.name.contains('/') {
+            return;
+        }
+        let Some(network) = network(&entry.name) else { return };
+        // The network of one client is its key.
+        let of_one = if network.max_prefix_len() == 32 { 32 } else { 64 };
+        if network.prefix_len() >= of_one {
+            return;
+        }
+        let title =
+            format!("`overrides` has \"{}\", a network, and keys are addresses", entry.name);
+        let label = self.in_format(&format!(
+            "no key is this one; a limiter of its own has match = {{ client = \"{0}\" }}, and this one except = \
+             {{ client = \"{0}\" }}",
+            entry.name
+        ));
+        self.warnings.push(Problem::new(entry.name_span.clone(), "overrides", title, label));
+    }
+
+    /// Warns of a path that is written as other programs write patterns.
+    pub(super) fn warn_of_pattern(&mut self, path: &str, node: &Node, text: &str) {
+        let mut changed = false;
+        let segments = text.split('/').enumerate().map(|(place, segment)| match segment {
+            "*" | "**" => {
+                changed = true;
+                if text.split('/').count() == place + 1 {
+                    "{*rest}".to_owned()
+                } else {
+                    format!("{{part{place}}}")
+                }
+            }
+            name if name.len() > 1 && name.starts_with(':') => {
+                changed = true;
+                format!("{{{}}}", &name[1..])
+            }
+            other => other.to_owned(),
+        });
+        let meant = segments.collect::<Vec<_>>().join("/");
+        if changed {
+            let label = format!("`:name` and `*` are taken as they are written; write \"{meant}\"");
+            self.warn(path, node, label);
         }
     }
 
