@@ -132,8 +132,8 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Writes an IPv6 address of the client in its canonical form, and one that stands for an IPv4
-    /// address as that. `space` holds the text if it differs.
+    /// Writes the client's address in its canonical form, without brackets and port, and one that stands for an
+    /// IPv4 address as that. `space` holds the text if it differs.
     #[must_use]
     pub fn with_canonical_client<'b>(self, space: &'b mut Vec<u8>) -> Line<'b>
     where

@@ -1,25 +1,16 @@
 //! Canonical forms of addresses, so that an address has one key however it is spelled.
 
-use std::io::Write;
-use std::net::Ipv6Addr;
+use sluicegate_policy::AddressPrefix;
 
-/// Writes the canonical form of an IPv6 address to `out`, of one that stands for an IPv4 address
-/// as that. Returns false, and writes nothing, if the text is no IPv6 address or is in that form.
+/// Writes the canonical form of a client's address to `out`, without brackets and port. Returns false, and
+/// writes nothing, if the text is no address or is in that form.
 pub(super) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
+    // An IPv4 address without a port has one form.
     if memchr::memchr(b':', text).is_none() {
         return false;
     }
-    let bare = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
-    let Some(address) = str::from_utf8(bare).ok().and_then(|text| text.parse::<Ipv6Addr>().ok())
-    else {
-        return false;
-    };
     let from = out.len();
-    let written = match address.to_ipv4_mapped() {
-        Some(address) => write!(out, "{address}"),
-        None => write!(out, "{address}"),
-    };
-    let differs = written.is_ok() && out[from..] != *text;
+    let differs = AddressPrefix::WHOLE.write(text, out) && out[from..] != *text;
     if !differs {
         out.truncate(from);
     }
@@ -44,6 +35,8 @@ mod tests {
         assert_eq!(canonical("2001:db8::1"), "2001:db8::1");
         assert_eq!(canonical("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(canonical("::FFFF:c000:207"), "192.0.2.7");
+        assert_eq!(canonical("192.0.2.7:4711"), "192.0.2.7");
+        assert_eq!(canonical("[2001:DB8::1]:443"), "2001:db8::1");
         for text in ["192.0.2.7", "host:80", "::1", "fe80::1%eth0", "-", ":", "\u{fc}:"] {
             assert_eq!(canonical(text), text);
         }
