@@ -161,7 +161,8 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>, Then)> {
             "half a surrogate",
             "json",
             b"{\"time\":1,\"remote_addr\":\"\\ud800\"}\n".to_vec(),
-            Counts(0, 1, 0),
+            // No text, and so no client.
+            Refused("no line has a client"),
         ),
         (
             "JSON that is not UTF-8",
@@ -178,7 +179,11 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>, Then)> {
         (
             "a time of another kind",
             "json",
-            b"{\"time\":null}\n{\"time\":[1]}\n{\"time\":true}\n".to_vec(),
+            text(
+                ["null", "[1]", "true"]
+                    .map(|time| format!("{{\"time\":{time},\"remote_addr\":\"a\"}}\n"))
+                    .concat(),
+            ),
             // Of a list it is the first value.
             Counts(3, 1, 2),
         ),
