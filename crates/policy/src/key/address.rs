@@ -55,13 +55,13 @@ impl AddressPrefix {
             Some(IpAddr::V4(_)) if is_plain => key.extend_from_slice(client),
             // Writing to a vector cannot fail.
             Some(address) => _ = write!(key, "{}", ClientNetwork(self.network(address))),
-            None => match self.given_network(client) {
-                Some(network) => _ = write!(key, "{}", ClientNetwork(network)),
-                None => {
+            None => {
+                let Some(network) = self.given_network(client) else {
                     key.extend_from_slice(client);
                     return false;
-                }
-            },
+                };
+                _ = write!(key, "{}", ClientNetwork(network));
+            }
         }
         true
     }
