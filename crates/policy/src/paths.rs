@@ -41,7 +41,9 @@ impl PathTemplates {
         for template in templates {
             let template: String = template.into();
             let inserted = if template.starts_with('/') {
-                router.insert(template.as_str(), all.len()).map_err(|error| reason(&error))
+                router
+                    .insert(template.as_str(), all.len())
+                    .map_err(|error| reason(&template, &error))
             } else {
                 Err("paths begin with a slash".to_owned())
             };
@@ -73,7 +75,6 @@ impl PathTemplates {
     }
 }
 
-/// Returns what is wrong with a template, in words.
 /// Returns the path of a request's target: what stands before the query, without scheme and host.
 ///
 /// The path is as it was sent: percent-encoding and dot segments are left as they are. A target that is no
@@ -93,8 +94,16 @@ pub fn path_of_target(target: &[u8]) -> &[u8] {
     host.iter().position(|byte| *byte == b'/').map_or(b"/", |slash| &host[slash..])
 }
 
-fn reason(error: &matchit::InsertError) -> String {
+/// Returns what is wrong with a template, in words.
+fn reason(template: &str, error: &matchit::InsertError) -> String {
     match error {
+        matchit::InsertError::Conflict { with }
+            if template.contains("{*") != with.contains("{*") =>
+        {
+            format!(
+                "it has paths in common with `{with}`, beside which it cannot stand; keep one of them"
+            )
+        }
         matchit::InsertError::Conflict { with } => {
             format!("it matches the same paths as `{with}`; keep one of them")
         }
@@ -267,6 +276,9 @@ mod tests {
         };
         assert!(error(&["/a/{x}", "/a/{y}"]).contains("matches the same paths as `/a/{x}`"));
         assert!(error(&["/a", "/a"]).contains("keep one of them"));
+        for both in [["/a/{x}/{y}", "/a/{*rest}"], ["/a/{*rest}", "/a/{x}/{y}"]] {
+            assert!(error(&both).contains("it has paths in common with"), "{}", error(&both));
+        }
         assert!(error(&["users"]).contains("begin with a slash"));
         assert!(error(&["/{}"]).contains("in braces"));
         assert!(error(&["/{*rest}/more"]).contains("must be the end"));
