@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 
+use sluicegate_redis::Async;
+
 use self::server::Server;
 use self::subject::Subject;
 
@@ -64,7 +66,7 @@ async fn main() {
     // On a busy machine, an answer may take its time.
     let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
     let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
-    let subjects = Subject::all(&connection).await;
+    let subjects = Subject::all(Async::with_config(client, config), &connection).await;
 
     println!(
         "| decision | callers | p50, us | p99, us | decisions/s | of INCR | CPU of Redis, us |"

@@ -10,8 +10,6 @@ use sluicegate_redis::{
     TryAcquireError,
 };
 
-type Client = Async<MultiplexedConnection>;
-
 /// The rules of redis-cell, in Lua: the theoretical arrival time of the next cell, in microseconds, as a float.
 const CELL: &str = "
 local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -34,16 +32,18 @@ pub(crate) enum Subject {
     Incr(MultiplexedConnection),
     /// The rules of redis-cell, by the digest of the script.
     Cell(MultiplexedConnection, String),
-    Limit(&'static str, RedisLimiter<Client>),
-    All(RedisAll<Client>),
+    Limit(&'static str, RedisLimiter<Async>),
+    All(RedisAll<Async>),
     /// Enters and leaves: two round trips.
-    Concurrency(RedisConcurrency<Client>),
+    Concurrency(RedisConcurrency<Async>),
 }
 
 impl Subject {
     /// Returns all subjects, `INCR` first.
-    pub(crate) async fn all(connection: &MultiplexedConnection) -> Vec<Arc<Subject>> {
-        let client = Async::new(connection.clone());
+    pub(crate) async fn all(
+        client: Async,
+        connection: &MultiplexedConnection,
+    ) -> Vec<Arc<Subject>> {
         let keys = |prefix: &str| KeySpace::new(prefix).unwrap();
         let limits = [
             ("token bucket", RedisLimit::token_bucket(quota!(1_000 / second))),

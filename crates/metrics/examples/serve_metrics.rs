@@ -25,7 +25,8 @@ use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_metrics::{Publisher, RefusalLog, WAIT_BUCKETS};
 use sluicegate_policy::{LimiterHandle, Policies, Registry};
 use sluicegate_redis::{
-    Fallback, Guarded, KeySpace, Pool, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
+    Connections, Fallback, Guarded, KeySpace, Pool, RedisLimit, RedisLimiter, Run,
+    RunScriptBlocking, StoreError,
 };
 use tokio::net::TcpListener;
 
@@ -63,7 +64,7 @@ impl Client {
             r2d2::Pool::builder()
                 .max_size(1)
                 .connection_timeout(Duration::from_millis(100))
-                .build(server)?,
+                .build(Connections::new(server, Duration::from_millis(100)))?,
         )))
     }
 }

@@ -32,11 +32,11 @@ const MAX: usize = 64;
 /// use sluicegate::{quota, rate};
 /// use sluicegate_redis::{Async, KeySpace, RedisAll, RedisLimit, TryAcquireAllError};
 ///
-/// let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection_manager().await?;
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let requests = RedisLimit::token_bucket(quota!(10 / second))?;
 /// let tokens = RedisLimit::fixed_window(rate!(1_000_000 / day))?;
 /// let keys = [KeySpace::new("app:requests")?, KeySpace::new("app:tokens")?];
-/// let both = RedisAll::new([requests, tokens].into_iter().zip(keys), Async::new(connection))?;
+/// let both = RedisAll::new([requests, tokens].into_iter().zip(keys), Async::new(client))?;
 ///
 /// // One request, and 1,500 tokens.
 /// match both.try_acquire_each("tenant:7", &[1, 1_500]).await {

@@ -44,9 +44,9 @@ const HOLD: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(7 * 8
 /// use std::time::Duration;
 /// use sluicegate_redis::{Async, KeySpace, RedisConcurrency};
 ///
-/// let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection_manager().await?;
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let (keys, hold) = (KeySpace::new("app:exports")?, Duration::from_secs(30));
-/// let exports = RedisConcurrency::new(3, hold, keys, Async::new(connection))?;
+/// let exports = RedisConcurrency::new(3, hold, keys, Async::new(client))?;
 ///
 /// let mut held = exports.enter("tenant:7", 1).await?;
 /// // ... a part of the work, for less than 30 seconds

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::AsyncConnectionConfig;
 use sluicegate_policy::{
     ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore, RemoteAnswer,
     RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room,
@@ -23,7 +23,10 @@ use crate::{
     Verb,
 };
 
-type Server = Guarded<Async<ConnectionManager>>;
+/// The least time that a connection has to be made, which no decision waits for longer than for an answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+
+type Server = Guarded<Async>;
 
 /// A client of the servers that the policies of a registry name: see
 /// [`Registry::connected`](sluicegate_policy::Registry::connected).
@@ -115,15 +118,11 @@ impl RedisConnector {
                 store.shown_url()
             ))
         })?;
-        let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(store.time_limit))
-            .set_response_timeout(Some(store.time_limit))
-            // The circuit breaker says when to try again.
-            .set_number_of_retries(0);
-        let _in_runtime = self.runtime.enter();
-        let manager = ConnectionManager::new_lazy_with_config(client, config)
-            .map_err(|error| ConnectError(error.to_string()))?;
-        let server = Guarded::new(Async::new(manager)).with_time_limit(store.time_limit);
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(store.time_limit.max(CONNECT_LIMIT)))
+            .set_response_timeout(Some(store.time_limit));
+        let runner = Async::with_config(client, config);
+        let server = Guarded::new(runner).with_time_limit(store.time_limit);
         servers.insert(key, server.clone());
         Ok(server)
     }

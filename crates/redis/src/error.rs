@@ -139,7 +139,7 @@ pub enum StoreError {
 }
 
 /// The errors of a server that no request can expect an answer from, as opposed to those of one request.
-const OF_SERVER: [&str; 9] = [
+const OF_SERVER: [&str; 10] = [
     "BUSY",
     "CLUSTERDOWN",
     "LOADING",
@@ -149,6 +149,7 @@ const OF_SERVER: [&str; 9] = [
     "NOREPLICAS",
     "OOM",
     "READONLY",
+    "WRONGPASS",
 ];
 
 impl StoreError {

@@ -45,8 +45,8 @@ pub use self::breaker::BreakerState;
 /// use sluicegate::quota;
 /// use sluicegate_redis::{Async, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter};
 ///
-/// let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection_manager().await?;
-/// let server = Guarded::new(Async::new(connection)).with_time_limit(Duration::from_millis(50));
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
+/// let server = Guarded::new(Async::new(client)).with_time_limit(Duration::from_millis(50));
 /// let limit = RedisLimit::token_bucket(quota!(100 / second))?;
 /// let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, server.clone())
 ///     .with_fallback(Fallback::Open);

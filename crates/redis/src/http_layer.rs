@@ -102,9 +102,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_with_a_key_that_is_too_long_is_limited() {
         let server = Server::start();
-        let manager = server.client().get_connection_manager().await.unwrap();
         let limit = RedisLimit::token_bucket(quota!(2 / day)).unwrap();
-        let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager));
+        let limiter =
+            RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(server.client()));
         let ask = async |key: &str| RemoteLimiter::<str>::try_acquire(&limiter, key, 1).await;
         let [long, other] = ["k", "l"].map(|sign| sign.repeat(10_000));
         assert_eq!(ask(&long).await.unwrap().remaining(), 1);

@@ -7,9 +7,8 @@
 //! use sluicegate_redis::{Async, KeySpace, RedisLimit, RedisLimiter};
 //!
 //! let client = redis::Client::open("redis://127.0.0.1/")?;
-//! let connection = client.get_connection_manager().await?;
 //! let limit = RedisLimit::token_bucket(quota!(100 / second, burst 20))?;
-//! let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, Async::new(connection));
+//! let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, Async::new(client));
 //!
 //! match limiter.try_acquire("user:42", 1).await {
 //!     Ok(grant) => println!("{} left", grant.remaining()),
@@ -76,9 +75,9 @@ pub use crate::reservation::RedisReservation;
 pub use crate::run_script::Async;
 #[cfg(feature = "cluster")]
 pub use crate::run_script::Cluster;
-#[cfg(feature = "pool")]
-pub use crate::run_script::Pool;
 #[cfg(feature = "sentinel")]
 pub use crate::run_script::Sentinels;
+#[cfg(feature = "pool")]
+pub use crate::run_script::{Connections, Pool, PooledConnection};
 pub use crate::run_script::{Run, RunScript, RunScriptBlocking};
 pub use crate::script::Script;

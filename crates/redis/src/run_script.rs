@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "async")]
+mod link;
 #[cfg(feature = "pool")]
 mod pool;
 #[cfg(feature = "sentinel")]
@@ -12,7 +14,7 @@ mod tokio;
 #[cfg(feature = "cluster")]
 pub use self::cluster::Cluster;
 #[cfg(feature = "pool")]
-pub use self::pool::Pool;
+pub use self::pool::{Connections, Pool, PooledConnection};
 #[cfg(feature = "sentinel")]
 pub use self::sentinels::Sentinels;
 #[cfg(feature = "async")]
@@ -34,9 +36,10 @@ pub struct Run<'a> {
 
 /// Runs scripts on a server, for callers in tasks.
 ///
-/// Implemented by [`Async`] for the connections of the crate `redis`. Another client does what that does:
+/// Implemented by [`Async`] for the connections of the crate `redis`. Another client does as that does:
 /// sends `EVALSHA`, and `EVAL` if the server answers `NOSCRIPT`. It never repeats a request that may have
-/// been run, since that would take the permits twice.
+/// been run, since that would take the permits twice; and it connects again when its connection is silent, or leads to a
+/// server that refuses all requests.
 pub trait RunScript: Send + Sync {
     /// Runs a script, and returns its answer: integers.
     ///
@@ -101,8 +104,9 @@ fn is_unknown(error: &redis::RedisError) -> bool {
 impl From<redis::RedisError> for StoreError {
     fn from(error: redis::RedisError) -> StoreError {
         if let Some(code) = error.code() {
-            let message = error.detail().unwrap_or_default().to_owned();
-            return StoreError::Server { code: code.to_owned(), message };
+            let message = error.detail().unwrap_or_default();
+            let (code, message) = of_script(message).unwrap_or((code, message));
+            return StoreError::Server { code: code.to_owned(), message: message.to_owned() };
         }
         let is_unknown_node = error.kind() == redis::ErrorKind::ClusterConnectionNotFound;
         if error.is_timeout() {
@@ -111,6 +115,37 @@ impl From<redis::RedisError> for StoreError {
             StoreError::Unreachable(Box::new(error))
         } else {
             StoreError::Disconnected(Box::new(error))
+        }
+    }
+}
+
+/// Returns the code and the message of an error of a command that a script has called. Redis before version 7 wraps them in
+/// an error of the script: `Error running script (call to f_..): @user_script:141: @user_script: 141: -READONLY You ..`.
+#[cfg(any(feature = "async", feature = "pool"))]
+fn of_script(message: &str) -> Option<(&str, &str)> {
+    let (_, place) = message.split_once("@user_script:")?;
+    let (_, error) = place.split_once(": -")?;
+    let (code, message) = error.split_once(' ')?;
+    let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_code.then_some((code, message))
+}
+
+#[cfg(all(test, any(feature = "async", feature = "pool")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_in_a_script_of_an_old_server_keeps_its_code() {
+        let wrapped = "Error running script (call to f_b09a): @user_script:141: @user_script: 141: -READONLY You can't \
+                       write against a read only replica.";
+        let found = of_script(wrapped);
+        assert_eq!(found, Some(("READONLY", "You can't write against a read only replica.")));
+        for own in [
+            "a key app:tb:{...} holds no state",
+            "@user_script:1: -no code",
+            "@user_script: 1: -Lower case",
+        ] {
+            assert_eq!(of_script(own), None, "{own}");
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | `links`, `proxy` | a link that loses requests and answers, is slow, or cut |
 //! | `states` | a server that loads its data, or is busy |
 //! | `tls` | a server by TLS |
+//! | `recovery` | connections that are silent, or lead to a server that refuses: how long until there are answers again |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
 //! | `later` | reservations and settlements, on the server's clock |
@@ -44,6 +45,7 @@ mod oracle;
 mod other_client;
 mod proxy;
 mod random;
+mod recovery;
 mod rights;
 mod scripts;
 pub(crate) mod server;

@@ -27,7 +27,7 @@ use tokio::task::{JoinSet, yield_now};
 
 use self::server::Server;
 
-type Client = Async<redis::aio::MultiplexedConnection>;
+type Client = Async;
 
 const PROCESSES: [u32; 2] = [2, 4];
 const TASKS: usize = 16;
@@ -197,10 +197,8 @@ async fn process(arguments: &[String]) {
         panic!("process is for this program itself")
     };
     let client = redis::Client::open(url.as_str()).unwrap();
-    let connection = client.get_multiplexed_async_connection().await.unwrap();
     let redis_limit = RedisLimit::token_bucket(quota_of(limit)).unwrap();
-    let plain =
-        RedisLimiter::new(redis_limit, KeySpace::new(prefix).unwrap(), Async::new(connection));
+    let plain = RedisLimiter::new(redis_limit, KeySpace::new(prefix).unwrap(), Async::new(client));
     let subject = Arc::new(if has_leases == "true" {
         let options = LeaseOptions::builder(nodes.parse().unwrap()).build().unwrap();
         Subject::Leased(LeasedLimiter::new(plain, options).unwrap())

@@ -6,11 +6,10 @@ use sluicegate_redis::{Async, Guarded, KeySpace, RedisLimit, RedisLimiter};
 use super::redis_server::Server;
 use super::*;
 
-type OnServer = RedisLimiter<Guarded<Async<redis::aio::ConnectionManager>>>;
+type OnServer = RedisLimiter<Guarded<Async>>;
 
-async fn limiter(server: &Server) -> OnServer {
-    let connection = server.client().get_connection_manager().await.unwrap();
-    let guarded = Guarded::new(Async::new(connection)).with_pause(Duration::from_millis(50));
+fn limiter(server: &Server) -> OnServer {
+    let guarded = Guarded::new(Async::new(server.client())).with_pause(Duration::from_millis(50));
     let limit = RedisLimit::token_bucket(quota!(3 / day)).unwrap();
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), guarded)
 }
@@ -23,12 +22,12 @@ async fn served(limit: Limit) -> SocketAddr {
 async fn two_servers_share_a_limit_on_redis_which_goes_and_comes_back() {
     let mut server = Server::start();
     let timeout = Duration::from_secs(5);
-    let one = served(Limit::per_client(Remote::new(limiter(&server).await, timeout))).await;
-    let other = served(Limit::per_client(Remote::new(limiter(&server).await, timeout))).await;
+    let one = served(Limit::per_client(Remote::new(limiter(&server), timeout))).await;
+    let other = served(Limit::per_client(Remote::new(limiter(&server), timeout))).await;
     let open =
-        served(Limit::of_all(Remote::new(limiter(&server).await, timeout).fail_open())).await;
+        served(Limit::of_all(Remote::new(limiter(&server), timeout).fail_open())).await;
     let keyed =
-        served(Limit::per_key(Remote::new(limiter(&server).await, timeout), |_| "user:42".into()))
+        served(Limit::per_key(Remote::new(limiter(&server), timeout), |_| "user:42".into()))
             .await;
     let client = client(false);
     let mut statuses = Vec::new();

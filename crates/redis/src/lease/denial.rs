@@ -1,4 +1,4 @@
-//! Denials of the server, remembered until they can change.
+//! Denials of the server, remembered until they can change, and for a second at most.
 
 use std::time::Duration;
 
@@ -6,6 +6,10 @@ use sluicegate::{Denied, Standing};
 
 use super::terms::LeaseTerms;
 use crate::limit::reply::Reply;
+
+/// The longest that a denial is remembered. Another machine may reset the key meanwhile, give permits back or raise the
+/// limit, or somebody empties the server: nobody tells this one.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// An answer that left the server with too few permits.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ impl CachedDenial {
     /// those that are missing. (Unless somebody gives permits back, or resets the key.)
     ///
     /// The server decided between the two times that are known here. So it is not asked until the wait has passed from
-    /// the first on, and the wait that is told counts from the second on.
+    /// the first on, or [`MAX_AGE`], and the wait that is told counts from the second on.
     pub(super) fn answer(
         &self,
         terms: &LeaseTerms,
@@ -37,7 +41,7 @@ impl CachedDenial {
     ) -> Option<Denied> {
         let missing = permits.checked_sub(held).filter(|&missing| missing >= self.least)?;
         let wait = terms.limit.terms().retry_after(&Reply::new(&self.reply)?, missing)?;
-        if since(self.sent, now) >= wait {
+        if since(self.sent, now) >= wait.min(MAX_AGE) {
             return None;
         }
         self.of_counted(terms, permits, held, now)

@@ -35,7 +35,7 @@ use crate::request::Request;
 /// | calls for a key at the same time | are counted in one request, or wait for the one that is on its way; first come, first served |
 /// | calls for several keys at the same time | are sent one behind the other without waiting, if the client does that |
 /// | a request larger than a lease | asks the server on its own |
-/// | a denial | is remembered until the server has earned what was missing |
+/// | a denial | is remembered until the server has earned what was missing, and for a second at most |
 /// | permits that are not used | are given back when no call has come for the [expiry](LeaseOptions::expiry), or up to half of it later, and by [`shutdown`](LeasedLimiter::shutdown); those of interval buckets and GCRAs are lost if others have taken some since |
 /// | memory | a few hundred bytes for each key with a lease, and 13 for each of four times as many keys that might get one |
 ///
@@ -70,9 +70,9 @@ use crate::request::Request;
 /// use sluicegate::quota;
 /// use sluicegate_redis::{Async, KeySpace, LeaseOptions, LeasedLimiter, RedisLimit, RedisLimiter};
 ///
-/// let connection = redis::Client::open("redis://127.0.0.1/")?.get_connection_manager().await?;
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
 /// let limit = RedisLimit::token_bucket(quota!(10_000 / second))?;
-/// let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, Async::new(connection));
+/// let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, Async::new(client));
 /// // Four servers, and four more while they are replaced.
 /// let limiter = LeasedLimiter::new(limiter, LeaseOptions::builder(8).build()?)?;
 /// for _ in 0..1_000 {

@@ -1,37 +1,92 @@
-//! Scripts run by the connections of the crate `redis` for tokio.
+//! Scripts run on a server, by a connection of the crate `redis` for tokio.
 
-use redis::aio::ConnectionLike;
+use std::time::Duration;
 
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, Client, RedisResult};
+
+use super::link::{Connect, Link};
 use super::{Run, RunScript, is_unknown};
 use crate::error::StoreError;
 
-/// Runs scripts on a connection of the crate `redis` that its clones share:
-/// [`MultiplexedConnection`](redis::aio::MultiplexedConnection),
-/// [`ConnectionManager`](redis::aio::ConnectionManager), which connects again when its connection breaks, or
-/// `ClusterConnection`.
+/// The longest that the first answer of a connection takes which was just made.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// Runs scripts on a server, by a connection that all callers share. A clone shares it too.
 ///
-/// Callers' requests are sent one behind the other without waiting for the answers. A time-out is a setting of
-/// the connection.
+/// Requests are sent one behind the other without waiting for the answers.
+///
+/// The connection is made at the first request, on the runtime of that, and replaced when it ends; when a request was given up or
+/// timed out, and nothing was answered since it was sent; and when the server answers by an error that all requests
+/// have to expect, such as `READONLY` after a failover behind the same address. The first attempt comes after 25 to 50 ms,
+/// and others after pauses that double up to 2 seconds, cut by up to a half at random.
+///
+/// # Cancel safety
+///
+/// If a future is dropped, the script may have been run, or may yet. A connection that is being made goes on.
 #[derive(Clone, Debug)]
-pub struct Async<C> {
-    connection: C,
+pub struct Async {
+    link: Link<OneServer>,
 }
 
-impl<C: ConnectionLike + Clone + Send + Sync> Async<C> {
-    /// Creates a runner on `connection`, of which it makes a clone for each request.
-    pub fn new(connection: C) -> Async<C> {
-        Async { connection }
+#[derive(Debug)]
+struct OneServer {
+    client: Client,
+    config: AsyncConnectionConfig,
+}
+
+impl Async {
+    /// Creates a runner on the server of `client`, with the time-outs of the crate `redis`: 1 second for a connection, 500
+    /// ms for an answer. Sends nothing.
+    #[must_use]
+    pub fn new(client: Client) -> Async {
+        Async::with_config(client, AsyncConnectionConfig::new())
+    }
+
+    /// Creates a runner on the server of `client` whose connections have the settings of `config`. Sends nothing.
+    #[must_use]
+    pub fn with_config(client: Client, config: AsyncConnectionConfig) -> Async {
+        Async { link: Link::new(OneServer { client, config }) }
     }
 }
 
-impl<C: ConnectionLike + Clone + Send + Sync> RunScript for Async<C> {
+impl Connect for OneServer {
+    type Connection = MultiplexedConnection;
+    const PARTS: usize = 1;
+
+    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+        let client = &self.client;
+        first_answer(client.get_multiplexed_async_connection_with_config(&self.config).await?).await
+    }
+}
+
+/// Returns a connection once the server has answered on it. An error is an answer, and requests will tell it.
+pub(super) async fn first_answer(
+    mut connection: MultiplexedConnection,
+) -> RedisResult<MultiplexedConnection> {
+    let ping = redis::cmd("PING");
+    let pong = tokio::time::timeout(FIRST_ANSWER, ping.exec_async(&mut connection)).await;
+    match pong.unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())) {
+        Err(error) if error.code().is_none() => Err(error),
+        _ => Ok(connection),
+    }
+}
+
+impl<C: Connect<Connection: ConnectionLike>> Link<C> {
+    /// Runs a script on a connection of one part.
+    pub(super) async fn run(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        let sent = self.begin(0).await?;
+        let mut connection = sent.connection();
+        let answer = match run.by_digest().query_async(&mut connection).await {
+            Err(error) if is_unknown(&error) => run.by_source().query_async(&mut connection).await,
+            answer => answer,
+        };
+        sent.end(answer)
+    }
+}
+
+impl RunScript for Async {
     async fn run(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
-        let mut connection = self.connection.clone();
-        match run.by_digest().query_async(&mut connection).await {
-            Err(error) if is_unknown(&error) => {
-                Ok(run.by_source().query_async(&mut connection).await?)
-            }
-            answer => Ok(answer?),
-        }
+        self.link.run(run).await
     }
 }

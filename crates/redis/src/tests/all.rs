@@ -171,7 +171,7 @@ fn several_limits_grant_together_or_not_at_all() {
 #[tokio::test]
 async fn several_limits_are_those_of_single_limiters_with_the_same_keys() {
     let server = Server::start();
-    let client = Async::new(server.client().get_connection_manager().await.unwrap());
+    let client = Async::new(server.client());
     let limits = [
         RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap(),
         RedisLimit::fixed_window(rate!(100 / 36525 days)).unwrap(),

@@ -9,12 +9,12 @@ use crate::{
 };
 
 /// Three nodes, each with a third of the slots.
-struct Nodes([Server; 3]);
+pub(super) struct Nodes(pub(super) [Server; 3]);
 
 const BOUNDS: [u16; 4] = [0, 5_461, 10_923, 16_384];
 
 impl Nodes {
-    fn start() -> Nodes {
+    pub(super) fn start() -> Nodes {
         let nodes = [(); 3].map(|()| {
             let port = free_port().to_string();
             let options = ["--cluster-enabled", "yes", "--cluster-port", &port];
@@ -45,12 +45,35 @@ impl Nodes {
         nodes
     }
 
-    async fn client(&self) -> Cluster {
-        Cluster::connect(ClusterClient::builder(self.0.each_ref().map(Server::url))).await.unwrap()
+    fn client(&self) -> Cluster {
+        Cluster::new(ClusterClient::builder(self.0.each_ref().map(Server::url))).unwrap()
+    }
+
+    /// Adds a replica of a node, and returns it with its name once it has the node's data.
+    pub(super) fn replica_of(&self, node: usize) -> (Server, String) {
+        let port = free_port().to_string();
+        let options = ["--cluster-enabled", "yes", "--cluster-port", &port];
+        let replica =
+            Server::with_options(&[&options[..], &["--cluster-node-timeout", "1000"]].concat());
+        let bus: Vec<String> = redis::cmd("CONFIG")
+            .arg(&["GET", "cluster-port"])
+            .query(&mut self.0[0].connection())
+            .unwrap();
+        replica.tell(&format!("CLUSTER MEET 127.0.0.1 {} {}", self.0[0].port(), bus[1]));
+        let [primary, name] = [&self.0[node], &replica].map(|node| text(node, "CLUSTER MYID"));
+        wait_until("all nodes know the replica", || {
+            let knows = |node: &Server| text(node, "CLUSTER INFO").contains("known_nodes:4");
+            self.0.iter().chain([&replica]).all(knows)
+        });
+        replica.tell(&format!("CLUSTER REPLICATE {primary}"));
+        wait_until("the replica follows", || {
+            text(&replica, "INFO replication").contains("master_link_status:up")
+        });
+        (replica, name)
     }
 
     /// Returns the node with the slot of the key's name, and that slot.
-    fn place(&self, name: &str) -> (usize, u16) {
+    pub(super) fn place(&self, name: &str) -> (usize, u16) {
         let mut connection = self.0[0].connection();
         let slot = redis::cmd("CLUSTER").arg(&["KEYSLOT", name]).query(&mut connection).unwrap();
         (BOUNDS[1..].iter().position(|&end| slot < end).unwrap(), slot)
@@ -75,7 +98,7 @@ fn keys() -> KeySpace {
 #[tokio::test]
 async fn keys_are_spread_over_the_nodes_and_all_limits_of_a_key_are_on_one() {
     let nodes = Nodes::start();
-    let client = nodes.client().await;
+    let client = nodes.client();
     let limiter = RedisLimiter::new(bucket(), keys(), client.clone());
     let window = RedisLimit::fixed_window(rate!(7 / 36525 days)).unwrap();
     let pairs = [(bucket(), keys()), (window, keys())];
@@ -102,7 +125,7 @@ async fn keys_are_spread_over_the_nodes_and_all_limits_of_a_key_are_on_one() {
 #[tokio::test]
 async fn a_key_that_moves_to_another_node_is_followed_and_charged_once() {
     let nodes = Nodes::start();
-    let limiter = RedisLimiter::new(bucket(), keys(), nodes.client().await);
+    let limiter = RedisLimiter::new(bucket(), keys(), nodes.client());
     let name = "app:tb:{ada}";
     let (from, slot) = nodes.place(name);
     let (from, to) = (&nodes.0[from], &nodes.0[(from + 1) % 3]);
@@ -131,7 +154,7 @@ async fn while_a_node_is_away_calls_for_its_keys_return_and_others_are_answered(
     for node in &nodes.0 {
         node.tell("CONFIG SET cluster-require-full-coverage no");
     }
-    let limiter = RedisLimiter::new(bucket(), keys(), nodes.client().await);
+    let limiter = RedisLimiter::new(bucket(), keys(), nodes.client());
     let key_of = |node| {
         (0..1_000)
             .map(|key| format!("key{key}"))
@@ -158,7 +181,7 @@ async fn a_node_that_hangs_is_sent_no_request_twice() {
     let nodes = Nodes::start();
     let builder = ClusterClient::builder(nodes.0.each_ref().map(Server::url));
     let builder = builder.response_timeout(std::time::Duration::from_millis(500));
-    let limiter = RedisLimiter::new(bucket(), keys(), Cluster::connect(builder).await.unwrap());
+    let limiter = RedisLimiter::new(bucket(), keys(), Cluster::new(builder).unwrap());
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 9);
     let node = &nodes.0[nodes.place("app:tb:{ada}").0];
     node.tell("CLIENT PAUSE 60000 WRITE");

@@ -177,8 +177,8 @@ async fn a_failover_grants_once_more_what_the_new_primary_has_not_heard_of() {
 async fn a_replica_refuses_and_takes_nothing() {
     let [primary, replica] = pair();
     let [at_primary, at_replica] = [&primary, &replica].map(Server::client);
-    let at_primary = hundred(Async::new(at_primary.get_connection_manager().await.unwrap()));
-    let at_replica = hundred(Async::new(at_replica.get_connection_manager().await.unwrap()));
+    let at_primary = hundred(Async::new(at_primary));
+    let at_replica = hundred(Async::new(at_replica));
     at_primary.try_acquire("ada", 30).await.unwrap();
     wait_for_replica(&primary);
     let error = at_replica.try_acquire("ada", 1).await.unwrap_err();

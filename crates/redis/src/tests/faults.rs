@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::ConnectionManagerConfig;
+use redis::AsyncConnectionConfig;
 use sluicegate::{Keyed, quota};
 
 use super::server::Server;
@@ -13,15 +13,12 @@ use crate::{
     StoreError, TryAcquireError, Verb, share_of,
 };
 
-type Managed = Async<redis::aio::ConnectionManager>;
-
 /// Returns a client whose connection gives up soon.
-async fn client(server: &Server) -> Managed {
-    let config = ConnectionManagerConfig::new()
-        .set_number_of_retries(1)
+fn client(server: &Server) -> Async {
+    let config = AsyncConnectionConfig::new()
         .set_response_timeout(Some(Duration::from_millis(500)))
         .set_connection_timeout(Some(Duration::from_millis(500)));
-    Async::new(server.client().get_connection_manager_with_config(config).await.unwrap())
+    Async::with_config(server.client(), config)
 }
 
 /// Returns a limiter of ten permits that come back after a day.
@@ -30,8 +27,8 @@ fn ten<R>(runner: R) -> RedisLimiter<R> {
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner)
 }
 
-async fn limiter(server: &Server) -> RedisLimiter<Managed> {
-    ten(client(server).await)
+fn limiter(server: &Server) -> RedisLimiter<Async> {
+    ten(client(server))
 }
 
 fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
@@ -42,7 +39,7 @@ fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
 }
 
 /// Asks until the server answers again.
-async fn first_answer(limiter: &RedisLimiter<Managed>) -> sluicegate::Grant {
+async fn first_answer(limiter: &RedisLimiter<Async>) -> sluicegate::Grant {
     for _ in 0..12_000 {
         if let Ok(grant) = limiter.try_acquire("ada", 1).await {
             return grant;
@@ -55,7 +52,7 @@ async fn first_answer(limiter: &RedisLimiter<Managed>) -> sluicegate::Grant {
 #[tokio::test]
 async fn after_a_crash_every_call_returns_and_a_new_server_begins_from_full() {
     let mut server = Server::start();
-    let limiter = limiter(&server).await;
+    let limiter = limiter(&server);
     assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
     server.kill();
     for _ in 0..5 {
@@ -76,7 +73,7 @@ async fn after_a_crash_every_call_returns_and_a_new_server_begins_from_full() {
 #[tokio::test]
 async fn a_server_that_hangs_is_a_time_out_that_may_have_taken() {
     let server = Server::start();
-    let limiter = limiter(&server).await;
+    let limiter = limiter(&server);
     limiter.try_acquire("ada", 1).await.unwrap();
     let mut other = server.connection();
     redis::cmd("CLIENT").arg(&["PAUSE", "60000", "WRITE"]).exec(&mut other).unwrap();
@@ -90,7 +87,7 @@ async fn a_server_that_hangs_is_a_time_out_that_may_have_taken() {
 #[tokio::test]
 async fn a_server_that_refuses_to_write_says_why_and_takes_nothing() {
     let server = Server::start();
-    let limiter = limiter(&server).await;
+    let limiter = limiter(&server);
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 9);
     let mut other = server.connection();
     let mut refused = async |setting: &[&str], undo: &[&str], code: &str| {
@@ -110,7 +107,7 @@ async fn a_server_that_refuses_to_write_says_why_and_takes_nothing() {
 #[tokio::test]
 async fn a_key_of_another_program_is_an_error_that_says_so() {
     let server = Server::start();
-    let limiter = limiter(&server).await;
+    let limiter = limiter(&server);
     redis::cmd("LPUSH").arg("app:tb:{ada}").arg(1).exec(&mut server.connection()).unwrap();
     let error = fault(limiter.try_acquire("ada", 1).await);
     let StoreError::Server { message, .. } = &error else { panic!("{error:?}") };
@@ -124,7 +121,7 @@ async fn a_state_of_another_program_is_an_error_that_says_so_and_is_left_alone()
     let (mut connection, keys) = (server.connection(), KeySpace::new("app").unwrap());
     for limit in limits() {
         let name = keys.name(limit.kind(), "ada").unwrap();
-        let limiter = RedisLimiter::new(limit.clone(), keys.clone(), client(&server).await);
+        let limiter = RedisLimiter::new(limit.clone(), keys.clone(), client(&server));
         for state in [&b"1764156900000000 5 0"[..], b"", b"\xc1", b"\x01", b"\x91\x01", b"\xcf\x01"]
         {
             redis::cmd("SET").arg(&name).arg(state).exec(&mut connection).unwrap();
@@ -152,14 +149,14 @@ async fn take_all(limiter: &RedisLimiter<impl RunScript>) -> u64 {
 async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
     let mut server = Server::start();
     let share = share_of(quota!(10 / 10 days), 3).unwrap();
-    let machine = async |server: &Server| {
+    let machine = |server: &Server| {
         let fallback = Fallback::Local(Arc::new(Keyed::<String>::new(share)));
-        let guarded = Guarded::new(client(server).await)
+        let guarded = Guarded::new(client(server))
             .with_pause(Duration::from_millis(100))
             .with_time_limit(Duration::from_secs(5));
         ten(guarded).with_fallback(fallback)
     };
-    let machines = [machine(&server).await, machine(&server).await, machine(&server).await];
+    let machines = [machine(&server), machine(&server), machine(&server)];
     let mut taken = Vec::new();
     for machine in &machines {
         taken.push(take_all(machine).await);
@@ -193,12 +190,12 @@ async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
 #[tokio::test]
 async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
     let mut server = Server::start();
-    let guarded = async |server: &Server, fallback| {
-        let guarded = Guarded::new(client(server).await).with_pause(Duration::MAX);
+    let guarded = |server: &Server, fallback| {
+        let guarded = Guarded::new(client(server)).with_pause(Duration::MAX);
         ten(guarded).with_fallback(fallback)
     };
-    let closed = guarded(&server, Fallback::Closed).await;
-    let open = guarded(&server, Fallback::Open).await;
+    let closed = guarded(&server, Fallback::Closed);
+    let open = guarded(&server, Fallback::Open);
     server.kill();
     fault(closed.try_acquire("ada", 1).await);
     assert!(matches!(fault(closed.try_acquire("ada", 1).await), StoreError::Skipped));
@@ -212,7 +209,7 @@ async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
 #[tokio::test]
 async fn a_server_that_hangs_is_given_up_within_the_time_limit_and_then_left_alone() {
     let server = Server::start();
-    let guarded = Guarded::new(client(&server).await)
+    let guarded = Guarded::new(client(&server))
         .with_pause(Duration::MAX)
         .with_time_limit(Duration::from_millis(20));
     let limiter = ten(guarded.clone()).with_fallback(Fallback::Open);

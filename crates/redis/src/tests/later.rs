@@ -9,10 +9,10 @@ use crate::{Async, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RedisS
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-type Client = Guarded<Async<redis::aio::ConnectionManager>>;
+type Client = Guarded<Async>;
 
 async fn limiter(server: &Server, limit: RedisLimit) -> RedisLimiter<Client> {
-    let client = Async::new(server.client().get_connection_manager().await.unwrap());
+    let client = Async::new(server.client());
     let client = Guarded::new(client).with_time_limit(Duration::from_secs(600));
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client.with_pause(Duration::MAX))
 }

@@ -20,27 +20,24 @@ mod verbs;
 
 use std::time::Duration;
 
-use redis::aio::ConnectionManager;
-
 use super::server::Server;
 use crate::{
     Async, KeySpace, LeaseOptions, LeaseOptionsBuilder, LeasedLimiter, RedisLimit, RedisLimiter,
 };
 
-type Leased = LeasedLimiter<Async<ConnectionManager>>;
+type Leased = LeasedLimiter<Async>;
 
 /// Options under which every key has a lease from its first call on, and keeps it while a test runs.
 fn hot(nodes: u32) -> LeaseOptionsBuilder {
     LeaseOptions::builder(nodes).hot_after(0).expiry(Duration::from_secs(3_600))
 }
 
-async fn plain(server: &Server, limit: RedisLimit) -> RedisLimiter<Async<ConnectionManager>> {
-    let manager = server.client().get_connection_manager().await.unwrap();
-    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager))
+fn plain(server: &Server, limit: RedisLimit) -> RedisLimiter<Async> {
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(server.client()))
 }
 
-async fn leased(server: &Server, limit: RedisLimit, options: LeaseOptionsBuilder) -> Leased {
-    LeasedLimiter::new(plain(server, limit).await, options.build().unwrap()).unwrap()
+fn leased(server: &Server, limit: RedisLimit, options: LeaseOptionsBuilder) -> Leased {
+    LeasedLimiter::new(plain(server, limit), options.build().unwrap()).unwrap()
 }
 
 /// Takes single permits until one is denied.

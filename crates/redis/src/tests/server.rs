@@ -102,6 +102,12 @@ impl Server {
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
 
+    /// Lets a process go on that was stopped.
+    pub(crate) fn go_on(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-CONT", &pid]).status().unwrap().success());
+    }
+
     /// Starts the server again, on the same port and without its data.
     pub(crate) fn restart(&mut self) {
         let child = spawn(&self.program, self.port, &self.folder, &self.options);

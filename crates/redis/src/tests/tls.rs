@@ -58,8 +58,7 @@ async fn a_limit_is_kept_by_tls_and_a_stranger_is_not_believed() {
     let known = TlsCertificates { client_tls: None, root_cert: Some(root) };
     let client = redis::Client::build_with_tls(url.as_str(), known).unwrap();
     let limit = RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap();
-    let manager = client.get_connection_manager().await.unwrap();
-    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager));
+    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(client));
     assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
     assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 6);
     let stranger = redis::Client::open(url).unwrap();

@@ -27,7 +27,7 @@ fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
 #[tokio::test]
 async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers() {
     let mut server = Server::start();
-    let limiter: Leased = leased(&server, thousand(), hot(2)).await;
+    let limiter: Leased = leased(&server, thousand(), hot(2));
     for _ in 0..20 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
@@ -56,7 +56,7 @@ async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers
 #[tokio::test]
 async fn a_server_that_hangs_holds_nobody_longer_than_the_time_limit() {
     let server = Server::start();
-    let runner = Guarded::new(plain(&server, thousand()).await.runner().clone())
+    let runner = Guarded::new(plain(&server, thousand()).runner().clone())
         .with_time_limit(Duration::from_millis(20))
         .with_pause(Duration::MAX);
     let limiter = RedisLimiter::new(thousand(), KeySpace::new("app").unwrap(), runner.clone());
@@ -82,7 +82,7 @@ async fn a_server_that_hangs_holds_nobody_longer_than_the_time_limit() {
 #[tokio::test]
 async fn permits_are_given_back_once_however_often_the_message_comes() {
     let server = Server::start();
-    let limiter = plain(&server, thousand()).await;
+    let limiter = plain(&server, thousand());
     let keyed = KeyedLimit { limit: thousand(), keys: KeySpace::new("app").unwrap() };
     let take = keyed.lease("app:tb:{ada}", 5, 100);
     let reply = limiter.send(&take).await.unwrap();
@@ -91,7 +91,7 @@ async fn permits_are_given_back_once_however_often_the_message_comes() {
     let give = keyed.give_back("app:tb:{ada}", 40, &charged);
     let (keys, arguments) = (["app:tb:{ada}", "app:tb:{ada}:back:1"], give.arguments());
     let run = Run { script: give.script(), keys: &keys, arguments: &arguments };
-    let runner: &Async<_> = limiter.runner();
+    let runner: &Async = limiter.runner();
     assert_eq!(runner.run(run).await.unwrap()[0], 40);
     assert_eq!(runner.run(run).await.unwrap()[0], 0);
     assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 940);
@@ -100,7 +100,7 @@ async fn permits_are_given_back_once_however_often_the_message_comes() {
 #[tokio::test]
 async fn what_marks_a_give_back_lasts_no_longer_than_the_key() {
     let server = Server::start();
-    let limiter = plain(&server, thousand()).await;
+    let limiter = plain(&server, thousand());
     let limit = RedisLimit::token_bucket(quota!(100 / 100 seconds)).unwrap();
     let keyed = KeyedLimit { limit, keys: KeySpace::new("app").unwrap() };
     let take = keyed.lease("app:tb:{ada}", 5, 50);
@@ -111,7 +111,7 @@ async fn what_marks_a_give_back_lasts_no_longer_than_the_key() {
     let give = keyed.give_back("app:tb:{ada}", 40, &charged);
     let arguments = give.arguments();
     let run = |keys| Run { script: give.script(), keys, arguments: &arguments };
-    let runner: &Async<_> = limiter.runner();
+    let runner: &Async = limiter.runner();
     assert_eq!(runner.run(run(&["app:tb:{ada}", "app:tb:{ada}:back:1"])).await.unwrap()[0], 40);
     let redis::Value::Int(marker) = lasts("app:tb:{ada}:back:1") else { panic!("a number") };
     assert!(0 < marker && marker <= key, "{marker} of {key}");
@@ -124,7 +124,7 @@ async fn what_marks_a_give_back_lasts_no_longer_than_the_key() {
 fn a_call_by_a_runtime_that_has_ended_is_an_error_and_does_not_spin() {
     let server = Server::start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    let limiter = leased(&server, thousand(), hot(2));
     let handle = runtime.handle().clone();
     runtime.shutdown_background();
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -137,7 +137,7 @@ fn a_call_by_a_runtime_that_has_ended_is_an_error_and_does_not_spin() {
 fn outside_a_runtime_leases_are_ended_without_a_panic() {
     let server = Server::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    let limiter = leased(&server, thousand(), hot(2));
     runtime.block_on(async {
         for _ in 0..20 {
             limiter.try_acquire("ada", 1).await.unwrap();
@@ -153,8 +153,7 @@ fn outside_a_runtime_leases_are_ended_without_a_panic() {
 #[test]
 fn outside_a_runtime_a_call_is_an_error_and_no_panic() {
     let server = Server::start();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let limiter = runtime.block_on(leased(&server, thousand(), hot(2)));
+    let limiter = leased(&server, thousand(), hot(2));
     let mut call = Box::pin(limiter.try_acquire("ada", 1));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let std::task::Poll::Ready(answer) = call.as_mut().poll(&mut context) else {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use redis::aio::ConnectionManager;
 use sluicegate::quota;
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
@@ -15,7 +14,7 @@ use crate::{Async, KeySpace, LeasedLimiter, RedisLimit, RedisLimiter, StoreError
 /// A client whose requests wait, each until the gate is opened for one more.
 #[derive(Clone)]
 struct Gated {
-    inner: Arc<Async<ConnectionManager>>,
+    inner: Arc<Async>,
     gate: Arc<Semaphore>,
 }
 
@@ -31,7 +30,7 @@ impl RunScript for Gated {
 async fn a_lease_does_not_grow_beyond_its_share_by_what_callers_left_behind() {
     let server = Server::start();
     let thousand = RedisLimit::token_bucket(quota!(1_000 / 1_000 days)).unwrap();
-    let inner = Arc::new(plain(&server, thousand.clone()).await.runner().clone());
+    let inner = Arc::new(plain(&server, thousand.clone()).runner().clone());
     let runner = Gated { inner, gate: Arc::new(Semaphore::new(0)) };
     let limiter = RedisLimiter::new(thousand, KeySpace::new("app").unwrap(), runner.clone());
     // Leases of 100.

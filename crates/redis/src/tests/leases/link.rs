@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redis::aio::ConnectionManagerConfig;
+use redis::AsyncConnectionConfig;
 use sluicegate::quota;
 use tokio::task::JoinSet;
 
@@ -16,11 +16,11 @@ async fn calls_that_the_server_denied_are_denied_although_it_could_grant_them_by
     let server = Server::start();
     let proxy = Proxy::start(&server).await;
     let minute = Some(Duration::from_secs(60));
-    let config = ConnectionManagerConfig::new().set_response_timeout(minute);
-    let manager = proxy.client().get_connection_manager_with_config(config).await.unwrap();
+    let config = AsyncConnectionConfig::new().set_response_timeout(minute);
+    let client = Async::with_config(proxy.client(), config);
     // A permit each millisecond, of which 30 are shared.
     let limit = RedisLimit::token_bucket(quota!(1_000 / second, burst 40)).unwrap();
-    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager));
+    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client);
     let limiter = LeasedLimiter::new(limiter, hot(1).build().unwrap()).unwrap();
     limiter.try_acquire("eve", 1).await.unwrap();
     let before = limiter.counts().requests;

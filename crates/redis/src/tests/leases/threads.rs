@@ -7,7 +7,9 @@ use sluicegate::quota;
 
 use super::hot;
 use crate::tests::server::{Server, wait_until};
-use crate::{KeySpace, LeaseOptionsBuilder, LeasedLimiter, Pool, RedisLimit, RedisLimiter};
+use crate::{
+    Connections, KeySpace, LeaseOptionsBuilder, LeasedLimiter, Pool, RedisLimit, RedisLimiter,
+};
 
 fn limiter(server: &Server, permits: u64) -> LeasedLimiter<Pool> {
     with_options(server, permits, hot(2))
@@ -18,7 +20,10 @@ fn with_options(
     permits: u64,
     options: LeaseOptionsBuilder,
 ) -> LeasedLimiter<Pool> {
-    let pool = r2d2::Pool::builder().max_size(3).build(server.client()).unwrap();
+    let pool = r2d2::Pool::builder()
+        .max_size(3)
+        .build(Connections::new(server.client(), Duration::from_secs(600)))
+        .unwrap();
     let quota = quota!(1 / 1000 days).with_burst(permits).unwrap();
     let limit = RedisLimit::token_bucket(quota).unwrap();
     let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Pool::new(pool));

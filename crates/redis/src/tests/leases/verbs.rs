@@ -1,8 +1,8 @@
 //! Answers, and how often the server is asked for them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use sluicegate::{Denied, quota};
+use sluicegate::{Denied, quota, rate};
 use tokio::task::JoinSet;
 
 use super::{Leased, hot, leased, plain, take_all};
@@ -24,7 +24,7 @@ async fn one_node_is_granted_the_shared_part_of_each_limit_and_told_what_is_left
     let server = Server::start();
     for limit in limits().into_iter().filter(|limit| limit.terms().comes_back_together() == 1) {
         // 10 permits: leases of 2 for 2 nodes, and 6 that are shared.
-        let limiter = leased(&server, limit.clone(), hot(2).share_percent(40)).await;
+        let limiter = leased(&server, limit.clone(), hot(2).share_percent(40));
         for left in (0..6).rev() {
             let grant = limiter.try_acquire("ada", 1).await.unwrap();
             assert_eq!((grant.permits(), grant.limit()), (1, 6), "{limit:?}");
@@ -40,7 +40,7 @@ async fn one_node_is_granted_the_shared_part_of_each_limit_and_told_what_is_left
         assert_eq!(limiter.try_acquire("ada", 0).await.unwrap().permits(), 0, "{limit:?}");
         limiter.reset("ada").await.unwrap();
         assert_eq!(take_all(&limiter, "ada").await, 6, "{limit:?}");
-        plain(&server, limit).await.reset("ada").await.unwrap();
+        plain(&server, limit).reset("ada").await.unwrap();
     }
 }
 
@@ -48,7 +48,7 @@ async fn one_node_is_granted_the_shared_part_of_each_limit_and_told_what_is_left
 async fn a_limit_that_leases_would_cut_for_ever_has_none() {
     let server = Server::start();
     for limit in limits().into_iter().filter(|limit| limit.terms().comes_back_together() > 1) {
-        let limiter = plain(&server, limit.clone()).await;
+        let limiter = plain(&server, limit.clone());
         let error = LeasedLimiter::new(limiter, hot(2).share_percent(40).build().unwrap());
         let cut = LeaseError::Cut { together: 10, shared: 6, held: 4 };
         assert_eq!(error.unwrap_err(), cut, "{limit:?}");
@@ -59,7 +59,7 @@ async fn a_limit_that_leases_would_cut_for_ever_has_none() {
 async fn requests_of_every_size_are_granted_from_the_lease_or_by_the_server() {
     let server = Server::start();
     // Leases of 50, and 900 that are shared.
-    let limiter = leased(&server, thousand(), hot(2).share_percent(10)).await;
+    let limiter = leased(&server, thousand(), hot(2).share_percent(10));
     let mut taken = 0;
     for permits in [1, 2, 50, 51, 200, 3, 50] {
         taken += limiter.try_acquire("ada", permits).await.unwrap().permits();
@@ -77,7 +77,7 @@ async fn requests_of_every_size_are_granted_from_the_lease_or_by_the_server() {
 #[tokio::test]
 async fn a_look_counts_the_lease_and_takes_nothing() {
     let server = Server::start();
-    let limiter = leased(&server, thousand(), hot(1).share_percent(10)).await;
+    let limiter = leased(&server, thousand(), hot(1).share_percent(10));
     let look = limiter.peek("ada", 900).await.unwrap();
     assert_eq!((look.permits(), look.remaining()), (900, 0));
     for _ in 0..30 {
@@ -110,7 +110,7 @@ async fn settled(limiter: &Leased) {
 async fn a_thousand_calls_need_few_requests_and_what_they_did_not_use_is_given_back() {
     let server = Server::start();
     let limit = RedisLimit::token_bucket(quota!(10_000 / 10_000 days)).unwrap();
-    let limiter = leased(&server, limit.clone(), hot(4)).await;
+    let limiter = leased(&server, limit.clone(), hot(4));
     for _ in 0..1_000 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
@@ -120,7 +120,7 @@ async fn a_thousand_calls_need_few_requests_and_what_they_did_not_use_is_given_b
     assert_eq!(limiter.counts().keys, 0);
     assert!(limiter.counts().given_back > 0);
     // The server knows of those that were used, and of no others.
-    let plain = plain(&server, limit).await;
+    let plain = plain(&server, limit);
     assert_eq!(plain.peek("ada", 0).await.unwrap().remaining(), 7_500 - 1_000);
     // From now on each call asks the server.
     limiter.try_acquire("ada", 1).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_thousand_calls_need_few_requests_and_what_they_did_not_use_is_given_b
 #[tokio::test]
 async fn calls_at_the_same_time_share_a_request() {
     let server = Server::start();
-    let limiter = leased(&server, thousand(), hot(2)).await;
+    let limiter = leased(&server, thousand(), hot(2));
     let mut calls = JoinSet::new();
     for _ in 0..200 {
         let limiter = limiter.clone();
@@ -145,16 +145,18 @@ async fn calls_at_the_same_time_share_a_request() {
 async fn a_denial_is_remembered_until_the_server_can_grant_again() {
     let server = Server::start();
     let limit = RedisLimit::token_bucket(quota!(100 / 36525 days)).unwrap();
-    let limiter = leased(&server, limit, hot(1)).await;
+    let limiter = leased(&server, limit, hot(1));
     assert_eq!(take_all(&limiter, "ada").await, 75);
-    let requests = limiter.counts().requests;
+    let (requests, begin) = (limiter.counts().requests, Instant::now());
     for _ in 0..1_000 {
         assert!(limiter.try_acquire("ada", 1).await.is_err());
     }
-    assert_eq!(limiter.counts().requests, requests);
+    // It is remembered for a second at most.
+    let asked = limiter.counts().requests - requests;
+    assert!(asked <= begin.elapsed().as_secs(), "asked {asked} times");
 
     let limit = RedisLimit::token_bucket(quota!(20 / second, burst 10)).unwrap();
-    let limiter = leased(&server, limit, hot(1)).await;
+    let limiter = leased(&server, limit, hot(1));
     take_all(&limiter, "eve").await;
     let retry_after = denied(limiter.try_acquire("eve", 1).await).retry_after().unwrap();
     assert!(retry_after <= Duration::from_millis(50), "{retry_after:?}");
@@ -162,11 +164,34 @@ async fn a_denial_is_remembered_until_the_server_can_grant_again() {
     limiter.try_acquire("eve", 1).await.unwrap();
 }
 
+/// Nobody tells the other nodes that a key begins anew.
+#[tokio::test]
+async fn a_denial_is_forgotten_soon_after_the_key_begins_anew_elsewhere() {
+    let server = Server::start();
+    let limit = RedisLimit::fixed_window(rate!(100 / 36525 days)).unwrap();
+    let [limiter, other] = [(); 2].map(|()| leased(&server, limit.clone(), hot(2)));
+    for way in ["another node resets the key", "the server is emptied"] {
+        take_all(&limiter, "ada").await;
+        match way {
+            "the server is emptied" => _ = server.tell("FLUSHALL"),
+            _ => other.reset("ada").await.unwrap(),
+        }
+        let begin = Instant::now();
+        while limiter.try_acquire("ada", 1).await.is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "denied for a minute after {way}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        eprintln!("{way}: granted after {:?}", begin.elapsed());
+    }
+}
+
 #[tokio::test]
 async fn calls_that_are_given_up_leave_their_permits_to_others() {
     let server = Server::start();
-    let limiter = leased(&server, thousand(), hot(1).share_percent(10)).await;
+    let limiter = leased(&server, thousand(), hot(1).share_percent(10));
     let mut other = server.connection();
+    // It makes the connection.
+    limiter.peek("ada", 1).await.unwrap();
     for _ in 0..5 {
         redis::cmd("CLIENT").arg(&["PAUSE", "60000", "WRITE"]).exec(&mut other).unwrap();
         let call = limiter.try_acquire("ada", 10);
