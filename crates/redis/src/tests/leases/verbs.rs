@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::{Denied, quota, rate};
+use sluicegate::{Denied, quota};
 use tokio::task::JoinSet;
 
 use super::{Leased, hot, leased, plain, take_all};
@@ -168,7 +168,7 @@ async fn a_denial_is_remembered_until_the_server_can_grant_again() {
 #[tokio::test]
 async fn a_denial_is_forgotten_soon_after_the_key_begins_anew_elsewhere() {
     let server = Server::start();
-    let limit = RedisLimit::fixed_window(rate!(100 / 36525 days)).unwrap();
+    let limit = RedisLimit::token_bucket(quota!(100 / 36525 days)).unwrap();
     let [limiter, other] = [(); 2].map(|()| leased(&server, limit.clone(), hot(2)));
     for way in ["another node resets the key", "the server is emptied"] {
         take_all(&limiter, "ada").await;
