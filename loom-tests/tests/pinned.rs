@@ -1,6 +1,8 @@
 //! Models of a store whose limiters are held elsewhere. What is checked, over every interleaving: no key
 //! is forgotten while somebody holds its limiter, or stands in its line; so a key has one limiter.
 
+#![cfg(sluicegate_loom)]
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc as StdArc;
