@@ -16,7 +16,7 @@ if [ ${#limiters[@]} -eq 0 ]; then
     limiters=(clock/quanta clock/coarse
         sluicegate/token_bucket sluicegate/token_bucket_interval sluicegate/gcra
         sluicegate/leaky_bucket sluicegate/token_bucket_coarse
-        sluicegate/sticky_token_bucket sluicegate/sharded sluicegate/lease
+        sluicegate/sharded sluicegate/lease
         governor governor_upkeep quota)
 fi
 

@@ -147,9 +147,7 @@ pub use crate::keyed::when_full::WhenFull;
 #[cfg(feature = "wait")]
 pub use crate::limiter::queued::estimates::WaitingForEstimate;
 #[cfg(feature = "alloc")]
-pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]
-pub use crate::limiter::sticky::builder::StickyBuilder;
 pub use crate::limiter::*;
 #[cfg(feature = "wait")]
 pub use crate::rate_limited::reader::RateLimitedReader;

@@ -15,7 +15,6 @@
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once the denial is cached |
-//! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
 //! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
 //! | [`TopUp`] | a limiter, and a balance | what the limiter admits, and what is added to the balance | nothing |
 //! | [`PenaltyBox`] | one word | nothing while a penalty runs, otherwise everything | nothing |
@@ -29,8 +28,8 @@
 //!
 //! | callers can | trait | limiters |
 //! |---|---|---|
-//! | wait in line | `Wait` | [`TokenBucket`], [`Gcra`], [`LeakyBucket`], windows (but no compact one), and [`Counted`], [`Sticky`](crate::Sticky) and [`Gate`] around them; `Queued` around any other |
-//! | reserve | `Reserve` | these buckets and [`SettleableBucket`], windows of one word that are built `with_reservations` (but no [`SlidingCounter`]), and the same three around them |
+//! | wait in line | `Wait` | [`TokenBucket`], [`Gcra`], [`LeakyBucket`], windows (but no compact one), and [`Counted`] and [`Gate`] around them; `Queued` around any other |
+//! | reserve | `Reserve` | these buckets and [`SettleableBucket`], windows of one word that are built `with_reservations` (but no [`SlidingCounter`]), and the same two around them |
 //! | settle an estimate | [`Settle`] | [`SettleableBucket`], windows, and what wraps them |
 //!
 //! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
@@ -65,7 +64,6 @@ mod sliding_log;
 #[cfg(feature = "alloc")]
 pub(crate) mod sliding_window;
 #[cfg(feature = "alloc")]
-pub(crate) mod sticky;
 mod token_bucket;
 mod top_up;
 mod verbs;

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, FixedWindow, Quota, quota, rate};
+use sluicegate::{Carry, Quota, quota};
 use sluicegate_loom_tests::shards::{ask, fill, rest, sharded};
-use sluicegate_loom_tests::{Arc, Bucket, SECOND, TestClock, check, race};
+use sluicegate_loom_tests::{SECOND, TestClock, check, race};
 
 type Sharded = sluicegate::Sharded<TestClock>;
 type Act = fn(&Sharded) -> u64;
@@ -140,58 +140,6 @@ fn a_denial_is_forgotten_when_permits_are_credited() {
         ask(limiter, (1, &[2])) + ask(limiter, (1, &[6]))
     };
     is_forgotten(2, EIGHT, spent, |limiter| ask(limiter, (0, &[8])), credit);
-}
-
-/// This holds for any limiter, if the denials are forgotten after it is changed.
-#[test]
-fn a_sticky_denial_is_forgotten_when_it_is_said_so() {
-    type Sticky = sluicegate::Sticky<Bucket, TestClock>;
-    let ask: fn(&Sticky) -> bool = |sticky| sticky.try_acquire(8).is_ok();
-    let reset: fn(&Sticky) -> bool = |sticky| {
-        sticky.reset();
-        false
-    };
-    let change: fn(&Sticky) -> bool = |sticky| {
-        sticky.limiter().reconfigure(EIGHT, Carry::Reset);
-        sticky.forget();
-        false
-    };
-    for change in [reset, change] {
-        check(3, move || {
-            let bucket = Bucket::with_clock(EIGHT, TestClock::new());
-            assert!(bucket.try_acquire(1).is_ok());
-            let sticky = Arc::new(
-                sluicegate::Sticky::builder(bucket)
-                    .places(1)
-                    .clock(TestClock::new())
-                    .build()
-                    .unwrap(),
-            );
-            let [granted, _] = race(&sticky, [ask, change], |sticky, act| act(sticky));
-            assert!(granted || ask(&sticky), "refused for what is there");
-        });
-    }
-}
-
-/// The limiter is looked at once, and not again behind a fence: nothing but the count tells a
-/// caller that its denial may be of before the change.
-#[test]
-fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
-    type Sticky = sluicegate::Sticky<FixedWindow<TestClock>, TestClock>;
-    let ask: fn(&Sticky) -> bool = |sticky| sticky.try_acquire(1).is_ok();
-    let reset: fn(&Sticky) -> bool = |sticky| {
-        sticky.reset();
-        false
-    };
-    check(3, move || {
-        let window = FixedWindow::with_clock(rate!(1 / second), TestClock::new()).unwrap();
-        assert!(window.try_acquire(1).is_ok());
-        let sticky = Arc::new(
-            sluicegate::Sticky::builder(window).places(1).clock(TestClock::new()).build().unwrap(),
-        );
-        let [granted, _] = race(&sticky, [ask, reset], |sticky, act| act(sticky));
-        assert!(granted || ask(&sticky), "refused for what is there");
-    });
 }
 
 /// The permits asked for, and the seconds that the caller's clock is ahead.

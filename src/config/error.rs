@@ -120,7 +120,7 @@ pub enum ConfigError {
         /// The given number.
         shards: usize,
     },
-    /// The places of a `Sticky` or a `HotKeys` are not from 1 to 256.
+    /// The places of a `HotKeys` are not from 1 to 256.
     Places {
         /// The given number.
         places: usize,

@@ -1,5 +1,5 @@
 //! A cache of the last denial, valid until the answer can change. Each shard of a `Sharded` has one,
-//! each thread of a `Sticky`, and each seat of a hot key.
+//! and each seat of a hot key.
 //!
 //! Under overload nearly every call is refused, and for the same reason as the last one. Such a
 //! call needs to know only that no permits have come back since, and that it is too early for the

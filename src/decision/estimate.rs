@@ -89,8 +89,8 @@ use super::settled::{Settled, Unpaid};
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
     limiter: EstimateOrigin<'a>,
-    /// Caches denials, which may be out of date once permits come back.
-    cache: Option<&'a dyn ForgetsDenials>,
+    /// The line of those that permits are for which come back.
+    line: Option<&'a dyn LetsLineLookAgain>,
     counts: Option<&'a dyn CountsSettlements>,
     grant: Grant,
     hold: Hold,
@@ -107,9 +107,9 @@ pub(crate) trait Settles: Sync {
     fn take_beyond(&self, hold: &mut Hold, permits: u64) -> u64;
 }
 
-/// A cache of denials in front of a limiter.
-pub(crate) trait ForgetsDenials: Sync {
-    fn forget_denials(&self);
+/// A line in front of a limiter, whose callers were denied.
+pub(crate) trait LetsLineLookAgain: Sync {
+    fn let_line_look_again(&self);
 }
 
 /// Counts of what settlements have moved.
@@ -121,13 +121,13 @@ pub(crate) trait CountsSettlements: Sync {
     fn count_beyond(&self, taken: u64, unpaid: u64);
 }
 
-/// Tells a cache when it is dropped.
-struct Forgets<'a>(Option<&'a dyn ForgetsDenials>);
+/// Lets a line look again when it is dropped.
+struct TellsLine<'a>(Option<&'a dyn LetsLineLookAgain>);
 
-impl Drop for Forgets<'_> {
+impl Drop for TellsLine<'_> {
     fn drop(&mut self) {
-        if let Some(cache) = self.0 {
-            cache.forget_denials();
+        if let Some(line) = self.0 {
+            line.let_line_look_again();
         }
     }
 }
@@ -240,7 +240,7 @@ impl<'a> Estimate<'a> {
 
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
         let limiter = EstimateOrigin::Borrowed(limiter);
-        Estimate { limiter, cache: None, counts: None, grant, hold, permits: grant.permits() }
+        Estimate { limiter, line: None, counts: None, grant, hold, permits: grant.permits() }
     }
 
     /// Does the same for several limiters, each of which has granted so many `permits`.
@@ -254,10 +254,10 @@ impl<'a> Estimate<'a> {
         Estimate { permits, ..Estimate::new(grant, limiter, hold) }
     }
 
-    /// Returns the same estimate, which lets `cache` know of permits that come back.
+    /// Returns the same estimate, which lets `line` know of permits that come back.
     #[cfg(feature = "alloc")]
-    pub(crate) fn behind(self, cache: &'a dyn ForgetsDenials) -> Estimate<'a> {
-        Estimate { cache: Some(cache), ..self }
+    pub(crate) fn behind(self, line: &'a dyn LetsLineLookAgain) -> Estimate<'a> {
+        Estimate { line: Some(line), ..self }
     }
 
     /// Returns the same estimate, whose settlement `counts` counts, unless another one does already.
@@ -366,7 +366,7 @@ impl<'a> Estimate<'a> {
         self.permits -= permits;
         // Also if all of them are lost: a part of a permit may be there, which makes the wait in line
         // shorter. Dropped last, and if a waker panics when all is given back.
-        let _forgets = Forgets(self.cache.filter(|_| permits > 0));
+        let _tells = TellsLine(self.line.filter(|_| permits > 0));
         let given_back = self.limiter.give_back(&mut self.hold, self.grant, permits);
         if let Some(counts) = self.counts {
             counts.count_given_back(given_back, permits.saturating_sub(given_back));

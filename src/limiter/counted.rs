@@ -23,8 +23,8 @@ use self::waits::WaitCounts;
 /// Wraps a limiter and counts what it grants and denies.
 ///
 /// Each thread counts on a cache line of its own, so that counting adds no line that all callers
-/// write: one addition to an answer for one permit, two to any other. A [`Sharded`](crate::Sharded) or a
-/// [`Sticky`](crate::Sticky) inside scales as it does alone.
+/// write: one addition to an answer for one permit, two to any other. A [`Sharded`](crate::Sharded)
+/// inside scales as it does alone.
 ///
 /// A call of it takes 17 instructions more than one of its limiter if it is granted, and 23 if it is denied
 /// (counted by callgrind for a call of one permit that is inlined; 2 to 6 more for others).
@@ -246,8 +246,8 @@ impl<L: Settle> Settle for Counted<L> {
         answer.map(|estimate| estimate.counted_by(self))
     }
 
-    fn forget_denials(&self) {
-        self.limiter.forget_denials();
+    fn let_line_look_again(&self) {
+        self.limiter.let_line_look_again();
     }
 
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {

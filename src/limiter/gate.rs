@@ -164,8 +164,7 @@ impl Word for GateMode {
 /// `set` returns.
 ///
 /// A `Keyed` store keeps a key whose gate's mode was changed: such a gate is not
-/// [idle](Limiter::is_idle). Put a gate around a `Sticky`, not into it: a
-/// `Sticky` repeats denials that it has cached, whatever the mode.
+/// [idle](Limiter::is_idle).
 ///
 /// # Fairness
 ///
@@ -326,8 +325,8 @@ impl<L: Settle> Settle for Gate<L> {
         }
     }
 
-    fn forget_denials(&self) {
-        self.limiter.forget_denials();
+    fn let_line_look_again(&self) {
+        self.limiter.let_line_look_again();
     }
 
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {

@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
 use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, ForgetsDenials};
+use crate::decision::estimate::{Estimate, LetsLineLookAgain};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
@@ -29,8 +29,7 @@ use self::estimates::KeptEstimates;
 /// For limiters that do not implement [`Wait`] themselves: [`SlidingLog`](crate::SlidingLog),
 /// [`WeightedLog`](crate::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
 /// [`Sharded`](crate::Sharded), [`All`](crate::All), an `Arc<dyn Limiter>`, or one of your own. (A
-/// [`Gate`](crate::Gate), a [`Counted`](crate::Counted) and a [`Sticky`](crate::Sticky) implement it if their
-/// limiters do.)
+/// [`Gate`](crate::Gate) and a [`Counted`](crate::Counted) implement it if their limiters do.)
 ///
 /// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
 /// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
@@ -305,8 +304,8 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
         limiter.try_acquire_settleable(permits).map(|estimate| estimate.behind(self))
     }
 
-    fn forget_denials(&self) {
-        ForgetsDenials::forget_denials(self);
+    fn let_line_look_again(&self) {
+        LetsLineLookAgain::let_line_look_again(self);
     }
 
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
@@ -314,10 +313,9 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
     }
 }
 
-/// Those in line were denied.
-impl<L: Settle, C: Clock + Send + Sync> ForgetsDenials for Queued<L, C> {
-    fn forget_denials(&self) {
-        self.update(Settle::forget_denials);
+impl<L: Settle, C: Clock + Send + Sync> LetsLineLookAgain for Queued<L, C> {
+    fn let_line_look_again(&self) {
+        self.update(Settle::let_line_look_again);
     }
 }
 

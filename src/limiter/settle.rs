@@ -19,7 +19,7 @@ use super::Limiter;
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
 /// | an `All` of these, also with an amount for each | as to each of them |
 /// | a [`Gate`](crate::Gate), a `Counted`, a pointer to one of these | as to what is inside |
-/// | a `Sticky`, which then forgets the denials that it has cached; a `Queued`, which lets those in line look again | as to what is inside |
+/// | a `Queued`, which lets those in line look again | as to what is inside |
 /// | [`Unlimited`](crate::Unlimited) | always |
 ///
 /// [`Estimate`] says what is given back when, and what becomes of what was used beyond an estimate. A
@@ -109,9 +109,9 @@ pub trait Settle: Limiter {
         Ok(self.try_acquire_settleable(permits)?.owned(alloc::sync::Arc::clone(self) as _))
     }
 
-    /// Forgets the denials that it has cached, if it is a `Sticky` or has one inside. Called when
-    /// permits of an estimate have come back.
-    fn forget_denials(&self) {}
+    /// Lets those in line look again, if it is a `Queued` or has one inside. Called when permits of an
+    /// estimate have come back.
+    fn let_line_look_again(&self) {}
 
     /// Takes a detached estimate of this limiter out of the `slot`, and returns it as one that can be
     /// settled. If it was taken from another limiter, leaves it there and returns `None`.
@@ -190,8 +190,8 @@ macro_rules! through {
                 (**self).try_acquire_settleable(permits)
             }
 
-            fn forget_denials(&self) {
-                (**self).forget_denials();
+            fn let_line_look_again(&self) {
+                (**self).let_line_look_again();
             }
 
             fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {

@@ -26,7 +26,7 @@ use super::Limiter;
 /// nothing.
 ///
 /// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
-/// limiter's word; it says what differs. A [`Counted`](crate::Counted), a [`Sticky`](crate::Sticky) and a
+/// limiter's word; it says what differs. A [`Counted`](crate::Counted) and a
 /// [`Gate`](crate::Gate) implement it if the limiter inside does, with its line.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its

@@ -42,7 +42,7 @@ fn a_wait_that_is_named_before_the_limiter_was_made_lasts_until_a_permit_is_earn
 }
 
 #[test]
-fn it_does_so_for_every_limiter_on_one_word_and_for_sticky_ones() {
+fn it_does_so_for_every_limiter_on_one_word_and_for_sharded_ones() {
     for quota in quotas() {
         for early_nanos in [1, 2, 999, SECOND / 2, SECOND - 1, SECOND] {
             let clock = ManualClock::at(100 * SECOND);
@@ -71,12 +71,6 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sticky_ones() {
             changed.reconfigure(quota, Carry::Keep);
             clock.set_nanos(160 * SECOND - early_nanos);
             assert_least(&changed, &clock);
-
-            clock.set_nanos(100 * SECOND);
-            let bucket = TokenBucket::with_clock(quota, &clock);
-            bucket.drain();
-            let sticky = Sticky::builder(bucket).places(1).clock(&clock).build().unwrap();
-            assert_least(&sticky, early());
 
             clock.set_nanos(100 * SECOND);
             let sharded = Sharded::builder(quota).shards(2).clock(&clock).build().unwrap();

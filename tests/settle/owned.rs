@@ -12,12 +12,10 @@ type Shared = Arc<dyn Settle>;
 fn limiters(clock: &'static ManualClock) -> Vec<Shared> {
     let window = || FixedWindow::with_clock(rate!(10 / minute), clock).unwrap();
     let bucket = || SettleableBucket::with_clock(quota!(10 / minute), clock);
-    let sticky = Sticky::builder(bucket()).places(1).clock(clock).build().unwrap();
     let both: [Shared; 2] = [Arc::new(window()), Arc::new(bucket())];
     let mut all: Vec<Shared> = vec![
         Arc::new(bucket()),
         Arc::new(window()),
-        Arc::new(sticky),
         Arc::new(Counted::with_slots(bucket(), 1)),
         Arc::new(Gate::new(window())),
         Arc::new(All::new(both).unwrap()),
@@ -70,17 +68,6 @@ fn it_keeps_its_limiter_alive_and_is_of_no_other_one() {
         assert_eq!(again.settle(5).unwrap().given_back(), 1);
         assert!(weak.upgrade().is_none());
     }
-}
-
-#[test]
-fn caches_and_lines_are_told_of_what_an_owned_estimate_gives_back() {
-    let clock = clock();
-    let sticky = SettleableBucket::with_clock(quota!(10 / minute), clock);
-    let sticky = Arc::new(Sticky::builder(sticky).places(1).clock(clock).build().unwrap());
-    let estimate = sticky.try_acquire_settleable_owned(10).unwrap();
-    assert!(sticky.try_acquire(5).is_err());
-    estimate.settle(5).unwrap();
-    assert!(sticky.try_acquire(5).is_ok());
 }
 
 #[test]

@@ -145,14 +145,12 @@ fn an_all_is_settled_inside_of_others() {
     let clock = ManualClock::new();
     let inner = windows(&clock);
     let total = FixedWindow::with_clock(rate!(12 / minute), &clock).unwrap();
-    let sticky = Sticky::builder(&inner).places(2).clock(&clock).build().unwrap();
     let all = All::<Box<dyn Settle + '_>>::new([
-        Box::new(Gate::new(sticky)) as Box<dyn Settle + '_>,
+        Box::new(Gate::new(&inner)) as Box<dyn Settle + '_>,
         Box::new(&total),
     ]);
     let all = all.unwrap();
     let estimate = all.try_acquire_settleable(10).unwrap();
-    // Cached by the `Sticky`.
     assert!(all.limiters()[0].try_acquire(1).is_err());
     assert_eq!(estimate.settle(4).unwrap().given_back(), 6);
     assert_eq!((left(&inner), total.peek(0).unwrap().remaining()), (vec![6, 11, 16], 8));

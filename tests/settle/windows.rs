@@ -284,25 +284,6 @@ fn a_receipt_and_an_estimate_are_given_back_in_any_order() {
 }
 
 #[test]
-fn a_sticky_forgets_its_denials_when_an_estimate_of_it_gives_back() {
-    let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
-        let sticky = Sticky::builder(window).places(4).clock(&clock).build().unwrap();
-        let limiter: &dyn Settle = &sticky;
-        let mut estimate = limiter.try_acquire_settleable(10).unwrap();
-        let beside = sticky.limiter();
-        for permits in [0, 2] {
-            assert!(limiter.try_acquire(1).is_err());
-            assert_eq!(estimate.give_back(permits), permits);
-            assert_eq!(limiter.try_acquire(1).is_ok(), permits > 0);
-        }
-        // Not told of what is taken from the limiter in it.
-        assert!(beside.try_acquire_settleable(1).is_ok());
-        assert!(limiter.try_acquire_settleable(1).is_err());
-    }
-}
-
-#[test]
 fn a_caller_in_line_is_granted_what_comes_back() {
     use std::sync::Arc;
     use std::thread;
@@ -338,16 +319,4 @@ fn a_window_from_the_first_grant_does_not_begin_again_where_one_was_charged() {
     window.try_acquire(5).unwrap();
     assert!(early.settle(0).is_ok_and(settled(0, 4, 0)));
     assert_eq!((remaining(&window), window.healed()), (5, 1));
-}
-
-#[test]
-fn each_of_several_caches_forgets_its_denials() {
-    let clock = ManualClock::new();
-    let window = FixedWindow::with_clock(rate!(10 / minute), &clock).unwrap();
-    let inner = Sticky::builder(window).places(4).clock(&clock).build().unwrap();
-    let outer = Sticky::builder(&inner).places(4).clock(&clock).build().unwrap();
-    let estimate = outer.try_acquire_settleable(10).unwrap();
-    assert!(outer.try_acquire(1).is_err() && inner.try_acquire(1).is_err());
-    estimate.settle(8).unwrap();
-    assert!(inner.try_acquire(1).is_ok() && outer.try_acquire(1).is_ok());
 }

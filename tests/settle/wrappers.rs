@@ -72,8 +72,7 @@ fn an_estimate_counts_as_a_grant_and_its_settlement_apart() {
 fn a_settlement_is_counted_once_whatever_is_around_it_and_who_keeps_it() {
     let clock = ManualClock::new();
     let inner = Counted::with_slots(window(&clock), 1);
-    let sticky = Sticky::builder(&inner).places(2).clock(&clock).build().unwrap();
-    let outer = Counted::with_slots(Gate::new(sticky), 1);
+    let outer = Counted::with_slots(Gate::new(&inner), 1);
     let mut estimate = outer.try_acquire_settleable(8).unwrap();
     assert_eq!(estimate.give_back(3), 3);
     estimate.settle(7).unwrap();
@@ -88,24 +87,6 @@ fn a_settlement_of_an_estimate_that_keeps_its_limiter_is_counted() {
     let settle = |actual| limiter.try_acquire_settleable_owned(4).unwrap().settle(actual).unwrap();
     assert_eq!((settle(1).given_back(), settle(6).taken_beyond()), (3, 2));
     assert_eq!((limiter.settled().given_back, limiter.settled().taken_beyond), (3, 2));
-}
-
-/// Whatever is between a `Sticky` and its caller, it learns of permits that come back.
-#[cfg(feature = "alloc")]
-#[test]
-fn a_sticky_inside_of_wrappers_forgets_its_denials() {
-    let clock = ManualClock::new();
-    let sticky = |window| Sticky::builder(window).places(2).clock(&clock).build().unwrap();
-    let within = Gate::new(Counted::with_slots(sticky(window(&clock)), 1));
-    let boxed: Box<dyn Settle + '_> = Box::new(within);
-    let around = Sticky::builder(boxed).places(2).clock(&clock).build().unwrap();
-    for _ in 0..3 {
-        let estimate = around.try_acquire_settleable(10).unwrap();
-        assert!(around.try_acquire(1).is_err());
-        assert_eq!(estimate.settle(0).unwrap().given_back(), 10);
-        assert!(around.peek(1).is_ok() && around.try_acquire(1).is_ok());
-        around.reset();
-    }
 }
 
 #[cfg(feature = "wait")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sluicegate::{
     AcquireError, Counted, Counts, Gate, GateMode, Gcra, LeakyBucket, LineLimits, ManualClock,
-    Refill, Reservation, Reserve, Sticky, TokenBucket, Wait, WhenLineFull, quota,
+    Refill, Reservation, Reserve, TokenBucket, Wait, WhenLineFull, quota,
 };
 
 use crate::support::{Caller, MILLI, assert_every_verb_denied};
@@ -249,7 +249,7 @@ fn every_kind_of_bucket_has_reservations_in_its_line() {
 #[test]
 fn wrappers_pass_reservations_on_to_the_line() {
     let clock = ManualClock::new();
-    let limiter = Counted::with_slots(Sticky::with_clock(bucket(&clock), &clock), 1);
+    let limiter = Counted::with_slots(Gate::new(bucket(&clock)), 1);
     let mut caller = Caller::new(&limiter, 4);
     let reservation = limiter.reserve(2).unwrap();
     assert_eq!(reservation.ready_after(), 6 * MILLI);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sluicegate::{
     AcquireError, Counted, Counts, Gate, GateMode, Jitter, LineLimits, ManualClock, Queued,
-    RateLimitedReader, Reserve, Sticky, TokenBucket, Wait, WeightedLog, quota, rate,
+    RateLimitedReader, Reserve, TokenBucket, Wait, WeightedLog, quota, rate,
 };
 use sluicegate::{Limiter, Unlimited};
 
@@ -160,24 +160,6 @@ fn any_limiter_can_be_waited_for_and_counted() {
     clock.advance(MILLI);
     assert!(caller.is_granted());
     assert_eq!(limiter.counts(), counts(2, 0, 7));
-}
-
-#[test]
-fn a_caller_that_waits_is_not_denied_from_a_cache() {
-    let clock = ManualClock::new();
-    let limiter = Sticky::builder(bucket(&clock)).places(1).clock(&clock).build().unwrap();
-    limiter.try_acquire(10).unwrap();
-    assert!(limiter.try_acquire(5).is_err());
-    // The cache does not know.
-    limiter.limiter().credit(5);
-    assert!(limiter.try_acquire(5).is_err());
-    assert!(Caller::new(&limiter, 5).is_granted());
-    assert!(limiter.try_acquire(5).is_err());
-    let mut caller = Caller::new(&limiter, 5);
-    assert_eq!((limiter.line().waiters(), limiter.limiter().line().waiters()), (1, 1));
-    clock.advance(5 * MILLI);
-    assert!(caller.is_granted());
-    assert_eq!(limiter.reserve(3).unwrap().ready_after(), 3 * MILLI);
 }
 
 #[test]

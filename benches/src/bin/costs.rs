@@ -11,8 +11,7 @@ Counted on a build of the same source that counts every atomic operation, for a 
 interferes with. `shared` is loads of the word that callers write; `terms` is loads of the rate,
 the burst and so on, which callers only read and each processor has a copy of. The two are told
 apart by their number: the terms are always read eight words at a time. For windows, `shared` is
-all loads: the word, the limit, boundaries or entries. So it is for what is sharded or sticky, and
-there most are of lines that one thread alone writes:
+all loads: the word, the limit, boundaries or entries. So it is for what is sharded, and there most are of lines that one thread alone writes:
   from its shard     the shard's word (1 load, 1 RMW), and two words that only a change writes
   by a draw          RMWs: of the shard 1, and 1 more to take what room it had; of the root 1, and
                      1 to lend new room; 1 counts that tokens can be found again

@@ -1,9 +1,7 @@
-//! The costs of a sharded limiter, of its leases, and of cached denials.
-
-use std::time::Duration;
+//! The costs of a sharded limiter, and of its leases.
 
 use sluicegate_counted::{
-    Carry, Grant, Limiter, Quota, Shard, Sharded, SlidingWindow, Sticky, TokenBucket, quota, rate,
+    Carry, Grant, Limiter, Quota, Shard, Sharded, quota,
 };
 
 use super::{Cost, CountingClock, count_all};
@@ -34,7 +32,7 @@ fn sharded(quota: Quota, clock: &CountingClock) -> Counted<'_> {
 
 /// The costs of every verb.
 pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
-    [admissions(clock), denials(clock), leases(clock), others(clock), sticky(clock)].concat()
+    [admissions(clock), denials(clock), leases(clock), others(clock)].concat()
 }
 
 /// Spends what `shard` has left after `grant`.
@@ -151,36 +149,6 @@ fn others(clock: &CountingClock) -> Vec<Cost> {
     ]
 }
 
-/// The costs of a sticky `limiter`, which grants two permits and no more.
-fn sticky_of(clock: &CountingClock, name: &'static str, limiter: &dyn Limiter) -> Vec<Cost> {
-    let cost = |name_of_verb, verb: &dyn Fn()| count_all(clock, name, name_of_verb, verb);
-    let admit = || assert!(limiter.try_acquire(1).is_ok());
-    let deny = || assert!(limiter.try_acquire(1).is_err());
-    admit();
-    vec![
-        cost("try_acquire, admitted", &admit),
-        cost("try_acquire, first refused", &deny),
-        cost("try_acquire, denied again", &deny),
-    ]
-}
-
-fn sticky(clock: &CountingClock) -> Vec<Cost> {
-    const IN_RANGE: &str = "the numbers are in range";
-    let window = SlidingWindow::with_clock(rate!(2 / minute), 60, clock).expect(IN_RANGE);
-    let window = Sticky::builder(window).places(SHARDS).clock(clock).build().expect(IN_RANGE);
-    let bucket = TokenBucket::with_clock(quota!(2 / minute), clock);
-    let bucket = Sticky::builder(bucket).places(SHARDS).clock(clock).build().expect(IN_RANGE);
-
-    let name = "sticky token_bucket";
-    let mut costs = sticky_of(clock, name, &bucket);
-    costs.extend(sticky_of(clock, "sticky sliding_window", &window));
-    clock.advance(Duration::from_secs(30));
-    costs.push(count_all(clock, name, "try_acquire, admitted after a denial", || {
-        assert!(bucket.try_acquire(1).is_ok());
-    }));
-    costs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,21 +201,5 @@ mod tests {
         // changed, and that of healings of the root; and the denial cache, with its lock word
         // before and after.
         assert_eq!((again.clock_reads, again.loads), (1, 17));
-    }
-
-    #[test]
-    fn a_sticky_denial_reads_the_memory_and_nothing_of_its_limiter() {
-        for cost in sticky(&CountingClock::default()) {
-            match cost.verb {
-                "try_acquire, denied again" => {
-                    assert!(cost.is_read_only(), "{cost:?}");
-                    assert_eq!((cost.clock_reads, cost.loads), (1, 15), "{cost:?}");
-                }
-                "try_acquire, first refused" => {
-                    assert_eq!((cost.rmws, cost.stores), (1, 12), "{cost:?}");
-                }
-                _ => {}
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use sluicegate::{
-    FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog, SlidingWindow, Sticky,
+    FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog, SlidingWindow,
     WeightedLog, WindowFromFirst,
 };
 
@@ -76,18 +76,6 @@ window!(
     "sluicegate/sliding_window_1s",
     window_of_seconds,
     |rate| SlidingWindow::with_clock(rate, SLOTS, QuantaClock::new())
-);
-
-window!(
-    StickySliding,
-    Sticky<SlidingWindow<QuantaClock>, QuantaClock>,
-    "sluicegate/sticky_sliding_window",
-    window,
-    |rate| {
-        let clock = QuantaClock::new();
-        SlidingWindow::with_clock(rate, SLOTS, clock.clone())
-            .map(|window| Sticky::with_clock(window, clock))
-    }
 );
 
 window!(Multi, MultiWindow<QuantaClock>, "sluicegate/multi_window_3", window, |rate| {

@@ -133,18 +133,6 @@ limiter!(
     |op| with_more(op)
 );
 
-limiter!(
-    StickyTokenBucket,
-    sluicegate::Sticky<sluicegate::TokenBucket<QuantaClock>, QuantaClock>,
-    "sluicegate/sticky_token_bucket",
-    "governor",
-    |limit| {
-        let clock = QuantaClock::new();
-        let bucket = sluicegate::TokenBucket::with_clock(quota(limit), clock.clone());
-        sluicegate::Sticky::with_clock(bucket, clock)
-    }
-);
-
 /// Returns a limit of more permits, for limiters that grant them faster than a single word
 /// can: with the usual limit they would soon come to the end of their burst.
 pub(super) fn with_more(op: Op) -> Limit {

@@ -18,7 +18,6 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<ours::LeakyBucket>();
     visitor.visit::<ours::TokenBucketCoarse>();
     visitor.visit::<ours::TokenBucketMonotonic>();
-    visitor.visit::<ours::StickyTokenBucket>();
     visitor.visit::<ours::Sharded>();
     visitor.visit::<ours::ShardedCoarse>();
     visitor.visit::<lease::Leased>();
@@ -38,7 +37,6 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<our_windows::Counter>();
     visitor.visit::<our_windows::Sliding>();
     visitor.visit::<our_windows::SlidingSecond>();
-    visitor.visit::<our_windows::StickySliding>();
     visitor.visit::<our_windows::Multi>();
     visitor.visit::<our_windows::Log>();
     visitor.visit::<our_windows::Weighted>();

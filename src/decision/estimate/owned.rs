@@ -64,7 +64,7 @@ impl<'a> Estimate<'a> {
         let (grant, permits) = (self.grant, self.permits);
         let (charged, hold) = self.detach().into_parts();
         let limiter = EstimateOrigin::Owned(Owner { limiter, charged });
-        Estimate { limiter, cache: None, counts: None, grant, hold, permits }
+        Estimate { limiter, line: None, counts: None, grant, hold, permits }
     }
 
     /// Does the same, if `limiter` is the one that it was taken from.
@@ -73,12 +73,12 @@ impl<'a> Estimate<'a> {
         self,
         limiter: &Arc<dyn TakesUp>,
     ) -> Result<Estimate<'static>, Estimate<'a>> {
-        let Estimate { limiter: origin, cache, counts, grant, hold, permits } = self;
+        let Estimate { limiter: origin, line, counts, grant, hold, permits } = self;
         let mut slot = Some(Detached::again(origin.address(), grant, hold, permits));
         if let Some(estimate) = limiter.take_up(&mut slot) {
             return Ok(estimate.owned(Arc::clone(limiter)));
         }
         let hold = slot.map_or(Hold::Lost, |estimate| estimate.into_parts().1);
-        Err(Estimate { limiter: origin, cache, counts, grant, hold, permits })
+        Err(Estimate { limiter: origin, line, counts, grant, hold, permits })
     }
 }

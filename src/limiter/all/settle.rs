@@ -202,8 +202,8 @@ impl<L: Settle> Settle for All<L> {
         All::try_acquire_settleable(self, permits)
     }
 
-    fn forget_denials(&self) {
-        self.limiters.iter().for_each(Settle::forget_denials);
+    fn let_line_look_again(&self) {
+        self.limiters.iter().for_each(Settle::let_line_look_again);
     }
 
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {

@@ -35,7 +35,6 @@ pub(super) const KINDS: &[&str] = &[
     "MultiWindow",
     "TopUp",
     "Counted",
-    "Sticky",
     "Gate",
     "Sharded",
     "All",
@@ -104,10 +103,6 @@ pub(super) fn check(kind: &str, span: u64, ops: Vec<Op>) {
             run(&Of(Queued::with_clock(limiter, clock)), span);
         }
         "Counted" => run(&Of(Counted::new(TokenBucket::with_clock(quota, clock))), span),
-        "Sticky" => {
-            let window = FixedWindow::with_clock(rate, clock).unwrap();
-            run(&Settled(Sticky::builder(window).places(1).clock(clock).build().unwrap()), span);
-        }
         "Gate" => run(&Of(Gate::new(TokenBucket::with_clock(quota, clock))), span),
         "Sharded" => {
             let sharded = Sharded::builder(quota).shards(4).clock(clock).build().unwrap();
