@@ -1,8 +1,6 @@
 //! The costs of a sharded limiter, and of its leases.
 
-use sluicegate_counted::{
-    Carry, Grant, Limiter, Quota, Shard, Sharded, quota,
-};
+use sluicegate_counted::{Carry, Grant, Limiter, Quota, Shard, Sharded, quota};
 
 use super::{Cost, CountingClock, count_all};
 
