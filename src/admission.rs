@@ -35,8 +35,9 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::compose::gate::Unlimited;
 use crate::decision::grant::Grant;
-use crate::limiter::{Limiter, Unlimited};
+use crate::limiter::Limiter;
 use crate::time_limit::TimeLimiter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
@@ -89,7 +90,9 @@ pub use self::rate::WaitOrUnlimited;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Admission, AdmissionError, TimeLimit, TimeLimiter, TokenBucket, quota};
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::admission::{Admission, AdmissionError};
+/// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -111,7 +114,9 @@ pub use self::rate::WaitOrUnlimited;
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use sluicegate::{Admission, ConcurrencyLimit, TokenBucket, quota};
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::admission::Admission;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let connections = Arc::new(ConcurrencyLimit::new(1));
 /// let admission = Admission::new()
@@ -177,8 +182,8 @@ impl Default for Admission {
 }
 
 impl<L, I, T> Admission<L, I, T> {
-    /// Sets the limiter of the rate, and its name. Take an [`All`](crate::All) for several rates, and a
-    /// [`Queued`](crate::Queued) in front of a limiter that has no line, if calls are to wait.
+    /// Sets the limiter of the rate, and its name. Take an [`All`](crate::compose::All) for several rates, and a
+    /// [`Queued`](crate::wait::Queued) in front of a limiter that has no line, if calls are to wait.
     #[must_use]
     pub fn rate<M: Limiter>(self, name: impl Into<String>, limiter: M) -> Admission<M, I, T> {
         let Admission { in_flight, time, timer, .. } = self;
@@ -255,8 +260,8 @@ impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TimedOut`](crate::InFlightError::TimedOut) or
-    /// [`AcquireError::TimedOut`](crate::AcquireError::TimedOut), in the error of the limit that was
+    /// [`InFlightError::TimedOut`](crate::concurrency::InFlightError::TimedOut) or
+    /// [`AcquireError::TimedOut`](crate::wait::AcquireError::TimedOut), in the error of the limit that was
     /// not met in time; and those of [`admit`](Admission::admit).
     pub fn admit_timeout(
         &self,

@@ -62,8 +62,11 @@ pub(crate) mod carry;
 mod credit;
 #[cfg(feature = "wait")]
 mod foreseen;
+pub(crate) mod gcra;
 mod give_back;
 mod heal;
+pub(crate) mod leaky_bucket;
+pub(crate) mod lease_verbs;
 pub(crate) mod level;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
@@ -72,11 +75,21 @@ mod reconfigure;
 pub(crate) mod reserve;
 pub(crate) mod reserved;
 pub(crate) mod settle;
+pub(crate) mod settleable_bucket;
 pub(crate) mod spend;
 mod term_slots;
 pub(crate) mod terms;
+pub(crate) mod token_bucket;
 #[cfg(feature = "wait")]
 mod turns;
+pub(crate) mod verbs;
+
+pub use self::carry::Carry;
+pub use self::gcra::Gcra;
+pub use self::leaky_bucket::LeakyBucket;
+pub use self::settleable_bucket::SettleableBucket;
+pub use self::token_bucket::TokenBucket;
+pub use crate::decision::snapshot::{Snapshot, SnapshotError};
 
 use core::fmt;
 
@@ -84,7 +97,6 @@ use crossbeam_utils::CachePadded;
 
 use crate::config::error::ConfigError;
 use crate::contention::Contention;
-use crate::decision::snapshot::Snapshot;
 use crate::sync::Ordering::{Acquire, Relaxed};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;

@@ -58,6 +58,24 @@ mod try_lock;
 mod turns;
 mod word;
 
+pub use self::adaptive::Adaptive;
+#[cfg(feature = "wait")]
+pub use self::adaptive::entering::TimedEntering;
+pub use self::adaptive::timed::{Outcome, TimedInFlight};
+pub use self::algorithm::aimd::Aimd;
+pub use self::algorithm::gradient2::Gradient2;
+pub use self::algorithm::vegas::Vegas;
+pub use self::algorithm::windowed::Windowed;
+pub use self::algorithm::{LimitAlgorithm, Sample};
+pub use self::denied::ConcurrencyDenied;
+#[cfg(feature = "wait")]
+pub use self::entering::Entering;
+#[cfg(feature = "wait")]
+pub use self::entering::error::InFlightError;
+pub use self::in_flight::InFlight;
+#[cfg(feature = "keyed")]
+pub use self::keyed::KeyedConcurrency;
+
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 use alloc::sync::Arc;
 use core::fmt;
@@ -69,8 +87,7 @@ use crate::sync::{AtomicWord, Word};
 #[cfg(feature = "wait")]
 use crate::wait::queue::WaitQueue;
 
-use self::denied::ConcurrencyDenied;
-use self::in_flight::{Home, InFlight};
+use self::in_flight::Home;
 use self::word::Tally;
 
 /// A limit of the permits that are in flight at the same time.
@@ -107,7 +124,7 @@ use self::word::Tally;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::ConcurrencyLimit;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let limit = ConcurrencyLimit::new(2);
 /// let first = limit.try_acquire(1)?;
@@ -116,18 +133,18 @@ use self::word::Tally;
 ///
 /// drop(first); // its request has ended
 /// assert!(limit.try_acquire(1).is_ok());
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 ///
 /// Permits by weight, for example megabytes of the requests that are being handled:
 ///
 /// ```
-/// use sluicegate::ConcurrencyLimit;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let megabytes = ConcurrencyLimit::new(64);
 /// let upload = megabytes.try_acquire(48)?;
 /// assert_eq!(megabytes.try_acquire(32).unwrap_err().available(), 16);
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 #[doc(alias = "semaphore")]
 #[doc(alias = "bulkhead")]
@@ -176,7 +193,7 @@ impl ConcurrencyLimit {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::ConcurrencyLimit;
+    /// use sluicegate::concurrency::ConcurrencyLimit;
     ///
     /// let limit = ConcurrencyLimit::new(5);
     /// let guard = limit.try_acquire(5)?;
@@ -184,7 +201,7 @@ impl ConcurrencyLimit {
     /// assert_eq!(limit.try_acquire(1).unwrap_err().in_flight(), 5);
     /// drop(guard);
     /// assert_eq!(limit.in_flight(), 0);
-    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
     /// ```
     #[inline]
     pub fn try_acquire(&self, permits: u64) -> Result<InFlight<'_>, ConcurrencyDenied> {
@@ -203,14 +220,14 @@ impl ConcurrencyLimit {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::ConcurrencyLimit;
+    /// use sluicegate::concurrency::ConcurrencyLimit;
     ///
     /// let limit = Arc::new(ConcurrencyLimit::new(1));
     /// let guard = limit.try_acquire_owned(1)?;
     /// let worker = std::thread::spawn(move || drop(guard));
     /// worker.join().unwrap();
     /// assert_eq!(limit.in_flight(), 0);
-    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
     /// ```
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
     #[inline]
@@ -236,7 +253,7 @@ impl ConcurrencyLimit {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::ConcurrencyLimit;
+    /// use sluicegate::concurrency::ConcurrencyLimit;
     ///
     /// let limit = ConcurrencyLimit::new(3);
     /// let mut guards: Vec<_> = (0..3).map_while(|_| limit.try_acquire(1).ok()).collect();

@@ -19,7 +19,7 @@ use crate::thread_index::{places, thread_index};
 /// # Examples
 ///
 /// ```
-/// use sluicegate::StripedCounters;
+/// use sluicegate::compose::StripedCounters;
 ///
 /// const HITS: usize = 0;
 /// const BYTES: usize = 1;

@@ -9,7 +9,7 @@ pub(crate) mod forecast;
 pub(crate) mod grant;
 #[cfg(feature = "alloc")]
 pub(crate) mod history;
-pub(crate) mod lease;
+pub mod lease;
 pub(crate) mod offence;
 #[cfg(feature = "alloc")]
 mod overruled;

@@ -20,6 +20,7 @@ page!(conformance, "../docs/conformance.md");
 page!(design, "../docs/design.md");
 page!(distributed, "../docs/distributed.md");
 page!(keyed, "../docs/keyed.md");
+page!(limiters, "../docs/limiters.md");
 page!(memory_ordering, "../docs/memory-ordering.md");
 page!(scaling, "../docs/scaling.md");
 page!(verification, "../docs/verification.md");

@@ -31,3 +31,49 @@ pub(crate) mod table;
 pub(crate) mod top_keys;
 #[cfg(feature = "alloc")]
 pub(crate) mod when_full;
+
+#[cfg(feature = "keyed")]
+pub use self::exact::as_key::{AsKey, Parts};
+#[cfg(feature = "keyed")]
+pub use self::exact::buckets::Buckets;
+#[cfg(feature = "keyed")]
+pub use self::exact::buckets::tiers::{OneTier, Tier, Tiers};
+#[cfg(feature = "keyed")]
+pub use self::exact::builder::KeyedBuilder;
+#[cfg(feature = "keyed")]
+pub use self::exact::each::Each;
+#[cfg(feature = "keyed")]
+pub use self::exact::key_estimate::KeyEstimate;
+#[cfg(feature = "keyed")]
+pub use self::exact::penalties::Penalties;
+#[cfg(feature = "keyed")]
+pub use self::exact::per_key::PerKey;
+#[cfg(all(feature = "keyed", feature = "wait"))]
+pub use self::exact::reserve::KeyReservation;
+#[cfg(feature = "keyed")]
+pub use self::exact::{Keyed, TieredKeyed};
+#[cfg(feature = "alloc")]
+pub use self::hot::HotKeys;
+#[cfg(feature = "alloc")]
+pub use self::hot::verbs::HotPlace;
+#[cfg(feature = "alloc")]
+pub use self::keyed_limiter::KeyedLimiter;
+pub use self::observe::Observe;
+#[cfg(feature = "alloc")]
+pub use self::prepay::KeyStore;
+#[cfg(feature = "wait")]
+pub use self::queued::QueuedKeys;
+#[cfg(feature = "wait")]
+pub use self::queued::waiting::WaitingForKey;
+#[cfg(feature = "alloc")]
+pub use self::table::KeyTable;
+#[cfg(feature = "alloc")]
+pub use self::table::builder::KeyTableBuilder;
+#[cfg(feature = "alloc")]
+pub use self::table::statistics::{Occupancy, TableEntry};
+#[cfg(feature = "alloc")]
+pub use self::table::verbs::TableTier;
+#[cfg(feature = "std")]
+pub use self::top_keys::{TopKey, TopKeys};
+#[cfg(feature = "alloc")]
+pub use self::when_full::WhenFull;

@@ -36,79 +36,9 @@
 //! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
 //! bound for a window `W` holds for `W - d` of true time.
 
-// CONTRIBUTING.md lists the files that a new limiter touches.
-
-#[cfg(feature = "alloc")]
-mod all;
-#[cfg(feature = "calendar")]
-mod budget;
-#[cfg(feature = "calendar")]
-mod calendar_window;
-#[cfg(feature = "alloc")]
-mod counted;
-mod fixed_window;
-mod gate;
-mod gcra;
-mod leaky_bucket;
-mod lease_verbs;
-#[cfg(feature = "alloc")]
-mod multi_window;
-mod penalty_box;
-#[cfg(feature = "wait")]
-pub(crate) mod queued;
-mod settle;
-mod settleable_bucket;
-mod sliding_counter;
-#[cfg(feature = "alloc")]
-mod sliding_log;
-#[cfg(feature = "alloc")]
-pub(crate) mod sliding_window;
-#[cfg(feature = "alloc")]
-mod token_bucket;
-mod top_up;
-mod verbs;
-#[cfg(feature = "wait")]
-mod wait;
-mod window_verbs;
-
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
-
-#[cfg(feature = "alloc")]
-pub use self::all::All;
-#[cfg(feature = "alloc")]
-pub use self::all::settle::Estimates;
-#[cfg(feature = "calendar")]
-pub use self::budget::Budget;
-#[cfg(feature = "calendar")]
-pub use self::calendar_window::CalendarWindow;
-#[cfg(feature = "alloc")]
-pub use self::counted::Counted;
-#[cfg(feature = "alloc")]
-pub use self::counted::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
-#[cfg(feature = "wait")]
-pub use self::counted::waits::{WaitBucket, WaitCounts};
-pub use self::fixed_window::{FixedWindow, WindowFromFirst};
-pub use self::gate::{Gate, GateMode, Unlimited};
-pub use self::gcra::Gcra;
-pub use self::leaky_bucket::LeakyBucket;
-#[cfg(feature = "alloc")]
-pub use self::multi_window::MultiWindow;
-pub use self::penalty_box::PenaltyBox;
-#[cfg(feature = "wait")]
-pub use self::queued::Queued;
-pub use self::settle::Settle;
-pub use self::settleable_bucket::SettleableBucket;
-pub use self::sliding_counter::SlidingCounter;
-#[cfg(feature = "alloc")]
-pub use self::sliding_log::{SlidingLog, WeightedLog};
-#[cfg(feature = "alloc")]
-pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
-pub use self::token_bucket::TokenBucket;
-pub use self::top_up::TopUp;
-#[cfg(feature = "wait")]
-pub use self::wait::{Line, Reserve, Wait};
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///

@@ -54,22 +54,27 @@
 //! Progress: a grant and a denial are wait-free; an offence is lock-free, but waits for a change of the
 //! rule in progress, which is a few stores. Memory: a word, and 64 bytes that a store has once.
 
+pub(crate) mod penalty_box;
 pub(crate) mod record;
 mod rule;
 
+pub use self::penalty_box::PenaltyBox;
+pub use crate::config::penalty_rule::PenaltyRule;
+pub use crate::decision::offence::Offence;
+#[cfg(feature = "alloc")]
+pub use crate::decision::standing::Standing;
+
 use core::time::Duration;
 
-use crate::config::penalty_rule::PenaltyRule;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
-use crate::decision::offence::Offence;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::{AtomicWord, Backoff};
 use crate::time::clock::Clock;
 
-use self::record::{Record, Standing};
+use self::record::{PenaltyState, Record};
 use self::rule::{RuleInForce, RuleTicks};
 
 /// The rule and the clock, by which words are judged.
@@ -120,9 +125,9 @@ impl<C: Clock> PenaltyCore<C> {
             return Ok(Grant::unused(permits, u64::MAX));
         }
         match seen.standing(self.clock.now_nanos()) {
-            Standing::Free => Ok(Grant::unused(permits, u64::MAX)),
-            Standing::Penalized { left_nanos } => penalized(permits, left_nanos),
-            Standing::SetBack => match self.healed_left(word) {
+            PenaltyState::Free => Ok(Grant::unused(permits, u64::MAX)),
+            PenaltyState::Penalized { left_nanos } => penalized(permits, left_nanos),
+            PenaltyState::SetBack => match self.healed_left(word) {
                 0 => Ok(Grant::unused(permits, u64::MAX)),
                 left_nanos => penalized(permits, left_nanos),
             },
@@ -141,9 +146,9 @@ impl<C: Clock> PenaltyCore<C> {
         loop {
             let now_nanos = self.clock.now_nanos();
             match seen.standing(now_nanos) {
-                Standing::Free => return 0,
-                Standing::Penalized { left_nanos } => return left_nanos,
-                Standing::SetBack => {
+                PenaltyState::Free => return 0,
+                PenaltyState::Penalized { left_nanos } => return left_nanos,
+                PenaltyState::SetBack => {
                     let next = seen.healed(now_nanos);
                     // ORDERING: AcqRel, Acquire on failure, as in `change`.
                     // MODEL: `a_clock_that_was_set_back_is_noticed_once`.
@@ -214,7 +219,7 @@ impl<C: Clock> PenaltyCore<C> {
         let mut seen = word.load(Acquire);
         loop {
             let was_running = seen.is_penalty()
-                && !matches!(seen.standing(self.clock.now_nanos()), Standing::Free);
+                && !matches!(seen.standing(self.clock.now_nanos()), PenaltyState::Free);
             if seen == Record::CLEAN {
                 return was_running;
             }
@@ -248,8 +253,8 @@ impl<C: Clock> PenaltyCore<C> {
         let seen = word.load(Acquire);
         let (rule, now_nanos) = (self.rule.ticks(), self.clock.now_nanos());
         let left_nanos = match seen.standing(now_nanos) {
-            Standing::Penalized { left_nanos } => left_nanos,
-            Standing::Free | Standing::SetBack => 0,
+            PenaltyState::Penalized { left_nanos } => left_nanos,
+            PenaltyState::Free | PenaltyState::SetBack => 0,
         };
         (seen.counted(&rule, now_nanos), Duration::from_nanos(left_nanos))
     }

@@ -38,3 +38,10 @@ pub(crate) mod sink;
 #[cfg(feature = "futures")]
 pub(crate) mod stream;
 pub(crate) mod writer;
+
+pub use self::reader::RateLimitedReader;
+#[cfg(feature = "futures")]
+pub use self::sink::{RateLimitedSink, RateLimitedSinkError};
+#[cfg(feature = "futures")]
+pub use self::stream::RateLimitedStream;
+pub use self::writer::RateLimitedWriter;

@@ -20,6 +20,8 @@
 pub(crate) mod error;
 mod queue;
 
+pub use self::error::ShaperError;
+
 use core::fmt;
 use core::time::Duration;
 
@@ -33,7 +35,6 @@ use crate::wait::scheduled::{Scheduled, Schedules, Taken};
 use crate::wait::timer::Timer;
 use crate::wait::until::Look;
 
-use self::error::ShaperError;
 use self::queue::DrainQueue;
 
 /// A leaky bucket as a bounded queue: requests leave it at a fixed rate, first come, first served,
@@ -70,7 +71,8 @@ use self::queue::DrainQueue;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ManualClock, Shaper, ShaperError, rate};
+/// use sluicegate::{ManualClock, rate};
+/// use sluicegate::shaper::{Shaper, ShaperError};
 ///
 /// let clock = ManualClock::new();
 /// let shaper = Shaper::with_clock(rate!(1 / 2 seconds), 4, &clock);
@@ -131,12 +133,13 @@ impl<C: Clock> Shaper<C> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ManualClock, Shaper, rate};
+    /// use sluicegate::{ManualClock, rate};
+    /// use sluicegate::shaper::Shaper;
     ///
     /// let shaper = Shaper::with_clock(rate!(2 / second), 4, ManualClock::new()).with_burst(1);
     /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::ZERO);
     /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(500));
-    /// # Ok::<(), sluicegate::ShaperError>(())
+    /// # Ok::<(), sluicegate::shaper::ShaperError>(())
     /// ```
     #[must_use]
     pub fn with_burst(self, burst: u64) -> Shaper<C> {
@@ -228,7 +231,8 @@ impl<C: Clock> Shaper<C> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Shaper, ShaperError, ThreadTimer};
+    /// use sluicegate::shaper::{Shaper, ShaperError};
+    /// use sluicegate::wait::ThreadTimer;
     ///
     /// async fn send(shaper: &Shaper) -> Result<(), ShaperError> {
     ///     shaper.acquire_async(1, ThreadTimer).await?;
@@ -249,14 +253,15 @@ impl<C: Clock> Shaper<C> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ManualClock, Shaper, rate};
+    /// use sluicegate::{ManualClock, rate};
+    /// use sluicegate::shaper::Shaper;
     ///
     /// let shaper = Shaper::with_clock(rate!(1 / 2 seconds), 4, ManualClock::new());
     /// let told = [shaper.shape(1)?, shaper.shape(1)?].map(|departure| departure.at_nanos());
     /// assert_eq!(told, [2_000_000_000, 4_000_000_000]);
     /// shaper.set_rate(rate!(10 / second));
     /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(4_100));
-    /// # Ok::<(), sluicegate::ShaperError>(())
+    /// # Ok::<(), sluicegate::shaper::ShaperError>(())
     /// ```
     pub fn set_rate(&self, rate: Rate) {
         self.advanced(|state| state.queue.set_rate(rate, state.latest.nanos()));

@@ -94,6 +94,9 @@ mod settle;
 mod shard_word;
 mod shards;
 
+pub use self::builder::ShardedBuilder;
+pub use self::handle::Shard;
+
 use core::fmt;
 
 use crate::bucket::BucketCore;
@@ -149,7 +152,7 @@ use self::shards::Shards;
 /// **A request is refused only if the root and every shard, each checked at some time during the
 /// call, held too few permits together** (or if the same was found a moment ago, and nothing has
 /// come back since). So permits that exist are refused only while other calls move tokens from one
-/// place to another, or [leases](crate::Lease) and [receipts](crate::Receipt) hold them or their
+/// place to another, or [leases](crate::lease::Lease) and [receipts](crate::settle::Receipt) hold them or their
 /// capacity; a retry after that suffices.
 ///
 /// Spending from a shard reads no clock, so it is not known when a permit was spent. After a time

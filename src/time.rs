@@ -2,7 +2,7 @@
 
 #[cfg(feature = "calendar")]
 pub(crate) mod calendar;
-pub(crate) mod clock;
+pub mod clock;
 #[cfg(feature = "wait")]
 pub(crate) mod latest;
 pub(crate) mod units;

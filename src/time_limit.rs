@@ -6,7 +6,7 @@
 //!                                    | run:     a closure               where to run (Spawn) }
 //! ```
 //!
-//! Futures sleep on a [`Timer`](crate::Timer); threads that wait for a closure park, by the
+//! Futures sleep on a [`Timer`](crate::wait::Timer); threads that wait for a closure park, by the
 //! system's clock. A caller's end and an operation's end are decided in one place each: a future is
 //! polled by one task, and a closure's end goes through the lock of its `CallSlot`. So each result
 //! reaches the caller or the hook for late results, never both, and each call is counted once.

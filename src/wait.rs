@@ -113,12 +113,28 @@ pub(crate) mod line;
 pub(crate) mod outside;
 pub(crate) mod place;
 pub(crate) mod queue;
+pub(crate) mod queued;
 pub(crate) mod reservation;
 pub(crate) mod scheduled;
 pub(crate) mod stay;
 pub(crate) mod timer;
+pub(crate) mod traits;
 pub(crate) mod turn;
 pub(crate) mod until;
 pub(crate) mod waiter;
 pub(crate) mod waiters;
 pub(crate) mod wakers;
+
+pub use self::acquire::Waiting;
+pub use self::error::AcquireError;
+pub use self::jitter::Jitter;
+pub use self::limits::{LineLimits, WhenLineFull};
+pub use self::queued::Queued;
+pub use self::queued::estimates::WaitingForEstimate;
+pub use self::reservation::Reservation;
+pub use self::scheduled::Scheduled;
+pub use self::timer::Timer;
+pub use self::timer::thread::{ThreadSleep, ThreadTimer};
+#[cfg(feature = "tokio")]
+pub use self::timer::tokio::TokioTimer;
+pub use self::traits::{Line, Reserve, Wait};

@@ -118,7 +118,8 @@ use self::schedule::Schedule;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ManualClock, WarmUp, rate};
+/// use sluicegate::{ManualClock, rate};
+/// use sluicegate::warm_up::WarmUp;
 ///
 /// let clock = ManualClock::new();
 /// let pool = WarmUp::with_clock(rate!(2 / second), Duration::from_secs(4), &clock)?;
@@ -210,7 +211,8 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ManualClock, WarmUp, rate};
+    /// use sluicegate::{ManualClock, rate};
+    /// use sluicegate::warm_up::WarmUp;
     ///
     /// let cache = WarmUp::with_clock(rate!(5 / second), Duration::from_secs(4), ManualClock::new())?
     ///     .with_cold_factor(10)?;
@@ -301,7 +303,8 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ManualClock, WarmUp, rate};
+    /// use sluicegate::{ManualClock, rate};
+    /// use sluicegate::warm_up::WarmUp;
     ///
     /// let pool = WarmUp::with_clock(rate!(2 / second), Duration::from_secs(4), ManualClock::new())?;
     /// let turns = [pool.reserve(1)?, pool.reserve(1)?];

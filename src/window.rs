@@ -26,12 +26,32 @@
 
 pub(crate) mod changes;
 pub(crate) mod counter;
+pub(crate) mod fixed_window;
 pub(crate) mod gate;
 mod intervals;
 pub(crate) mod limit;
 #[cfg(feature = "alloc")]
 pub(crate) mod log;
+#[cfg(feature = "alloc")]
+pub(crate) mod multi_window;
 #[cfg(feature = "wait")]
 mod revert;
 #[cfg(feature = "alloc")]
 pub(crate) mod ring;
+pub(crate) mod sliding_counter;
+#[cfg(feature = "alloc")]
+pub(crate) mod sliding_log;
+#[cfg(feature = "alloc")]
+pub(crate) mod sliding_window;
+pub(crate) mod verbs;
+
+pub use self::fixed_window::{FixedWindow, WindowFromFirst};
+#[cfg(feature = "alloc")]
+pub use self::multi_window::MultiWindow;
+pub use self::sliding_counter::SlidingCounter;
+#[cfg(feature = "alloc")]
+pub use self::sliding_log::{SlidingLog, WeightedLog};
+#[cfg(feature = "alloc")]
+pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
+#[cfg(feature = "alloc")]
+pub use crate::decision::history::History;

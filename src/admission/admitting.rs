@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
+use crate::compose::gate::Unlimited;
 use crate::concurrency::entering::error::InFlightError;
 use crate::decision::grant::Grant;
-use crate::limiter::Unlimited;
 use crate::time_limit::CancelToken;
 use crate::wait::acquire::Waiting;
 use crate::wait::block_on::block_on_until;
@@ -55,7 +55,7 @@ pin_project! {
     /// the rate gives its place back, and has taken no permits; those that had been granted to it,
     /// without its having been polled since, are given back if nothing else was granted in between, as
     /// by a [`Waiting`], and otherwise lost. An operation of [`execute`](Admitting::execute) that has
-    /// begun is dropped, or goes on, as a [`TimeLimited`](crate::TimeLimited) has it.
+    /// begun is dropped, or goes on, as a [`TimeLimited`](crate::time_limit::TimeLimited) has it.
     ///
     /// # Fairness
     ///
@@ -67,7 +67,9 @@ pin_project! {
     /// ```
     /// use std::sync::Arc;
     /// use std::time::Duration;
-    /// use sluicegate::{Admission, AdmitError, ConcurrencyLimit, TokenBucket, quota};
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate::admission::{Admission, AdmitError};
+    /// use sluicegate::concurrency::ConcurrencyLimit;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), AdmitError> {
@@ -177,7 +179,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     }
 
     /// Waits to be admitted, and then runs a future, with the time limit; see
-    /// [`TimeLimiter::execute`](crate::TimeLimiter::execute). Its time begins when it has been admitted.
+    /// [`TimeLimiter::execute`](crate::time_limit::TimeLimiter::execute). Its time begins when it has been admitted.
     ///
     /// Nothing is taken before the first poll.
     ///
@@ -188,7 +190,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     /// # Cancel safety
     ///
     /// That of this future until the operation begins. From then on dropping it does what dropping a
-    /// [`TimeLimited`](crate::TimeLimited) does, and the permits stay spent.
+    /// [`TimeLimited`](crate::time_limit::TimeLimited) does, and the permits stay spent.
     pub async fn execute<F>(self, operation: F) -> Result<F::Output, AdmitError>
     where
         F: Future + Send + 'static,
@@ -218,7 +220,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     }
 
     /// Waits to be admitted, and then runs a closure that may block, with the time limit; see
-    /// [`TimeLimiter::run`](crate::TimeLimiter::run). Its time begins when it has been admitted.
+    /// [`TimeLimiter::run`](crate::time_limit::TimeLimiter::run). Its time begins when it has been admitted.
     ///
     /// Blocks the thread for both. Without a time limit the closure runs on the calling thread, with a
     /// token that nobody cancels.

@@ -8,7 +8,7 @@ use crate::concurrency::ConcurrencyLimit;
 use crate::concurrency::denied::ConcurrencyDenied;
 use crate::concurrency::in_flight::InFlight;
 
-/// A limit on the number of calls in flight, as an [`Admission`](crate::Admission) takes it.
+/// A limit on the number of calls in flight, as an [`Admission`](crate::admission::Admission) takes it.
 ///
 /// An [`Arc`] of a [`ConcurrencyLimit`] is one. So is a closure that returns a guard or a refusal:
 /// any semaphore can be used. `()` is no limit.
@@ -17,7 +17,8 @@ use crate::concurrency::in_flight::InFlight;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sluicegate::{Admission, ConcurrencyLimit};
+/// use sluicegate::admission::Admission;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let places = Arc::new(ConcurrencyLimit::new(1));
 /// let admission = Admission::new().in_flight("connections", places);

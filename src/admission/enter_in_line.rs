@@ -11,7 +11,7 @@ use crate::concurrency::in_flight::InFlight;
 
 use super::enter::Enter;
 
-/// A limit on the number of calls in flight that the calls of an [`Admission`](crate::Admission) can
+/// A limit on the number of calls in flight that the calls of an [`Admission`](crate::admission::Admission) can
 /// wait for.
 ///
 /// An [`Arc`] of a [`ConcurrencyLimit`] is one, with its fair line. So is a pair of closures, for any
@@ -25,7 +25,8 @@ use super::enter::Enter;
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use sluicegate::{Admission, InFlightError, KeyedConcurrency};
+/// use sluicegate::admission::Admission;
+/// use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
 ///
 /// let uploads = Arc::new(KeyedConcurrency::<String>::new(1));
 /// let in_flight = |tenant: &'static str| {
@@ -42,7 +43,7 @@ use super::enter::Enter;
 /// let _first = ada.admit(1)?;
 /// assert!(ada.admit_timeout(1, Duration::from_millis(1)).is_err());
 /// assert!(bob.admit(1).is_ok());
-/// # Ok::<(), sluicegate::AdmitError>(())
+/// # Ok::<(), sluicegate::admission::AdmitError>(())
 /// ```
 pub trait EnterInLine: Enter {
     /// A caller that waits for a place. To drop it must leave nothing behind: neither a place, nor a

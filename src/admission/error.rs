@@ -11,7 +11,7 @@ use crate::decision::denied::Denied;
 use crate::time_limit::{CallError, TimedOut};
 use crate::wait::error::AcquireError;
 
-/// The answer to a caller of an [`Admission`](crate::Admission) whose call has no result: which
+/// The answer to a caller of an [`Admission`](crate::admission::Admission) whose call has no result: which
 /// limit refused it, by its name, or the operation's own error.
 ///
 /// `I` is the refusal of the limit in flight, `E` the operation's own error, and `D` the refusal of

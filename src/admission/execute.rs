@@ -13,7 +13,7 @@ use super::error::AdmissionError;
 
 impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
     /// Runs a closure that may block, if it is admitted; see [`TimeLimiter::run`]. It does not wait to
-    /// be admitted; [`Admitting::run`](crate::Admitting::run) does.
+    /// be admitted; [`Admitting::run`](crate::admission::Admitting::run) does.
     ///
     /// Blocks at most for the time limit. Without one the closure runs on the calling thread, with
     /// a token that nobody cancels.
@@ -26,7 +26,7 @@ impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
     ///
     /// If the closure panics in time, with its panic.
     ///
-    /// [`TimeLimiter::run`]: crate::TimeLimiter::run
+    /// [`TimeLimiter::run`]: crate::time_limit::TimeLimiter::run
     pub fn run<C, R>(&self, permits: u64, operation: C) -> Result<R, AdmissionError<I::Refusal>>
     where
         C: FnOnce(&CancelToken) -> R + Send + 'static,
@@ -39,7 +39,7 @@ impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
 
 impl<L: Limiter, I: Enter, T: Timer + Clone> Admission<L, I, T> {
     /// Runs a future, if it is admitted; see [`TimeLimiter::execute`]. It does not wait to be
-    /// admitted; [`Admitting::execute`](crate::Admitting::execute) does.
+    /// admitted; [`Admitting::execute`](crate::admission::Admitting::execute) does.
     ///
     /// Nothing is taken before the first poll.
     ///
@@ -49,10 +49,10 @@ impl<L: Limiter, I: Enter, T: Timer + Clone> Admission<L, I, T> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping it does what dropping a [`TimeLimited`](crate::TimeLimited) does. The permits stay
+    /// Dropping it does what dropping a [`TimeLimited`](crate::time_limit::TimeLimited) does. The permits stay
     /// spent.
     ///
-    /// [`TimeLimiter::execute`]: crate::TimeLimiter::execute
+    /// [`TimeLimiter::execute`]: crate::time_limit::TimeLimiter::execute
     pub async fn execute<F>(
         &self,
         permits: u64,

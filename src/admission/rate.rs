@@ -1,12 +1,14 @@
 //! Rates that calls can wait for.
 
-use crate::limiter::{Limiter, Unlimited, Wait};
+use crate::compose::gate::Unlimited;
+use crate::limiter::Limiter;
 use crate::wait::acquire::Waiting;
+use crate::wait::traits::Wait;
 
-/// A rate that the calls of an [`Admission`](crate::Admission) can wait for: any limiter that is
+/// A rate that the calls of an [`Admission`](crate::admission::Admission) can wait for: any limiter that is
 /// [`Wait`], and [`Unlimited`], which is the rate of an admission that was given none.
 ///
-/// A limiter that is neither gets a line by a [`Queued`](crate::Queued). This trait cannot be
+/// A limiter that is neither gets a line by a [`Queued`](crate::wait::Queued). This trait cannot be
 /// implemented for others.
 pub trait WaitOrUnlimited: Limiter + sealed::Sealed {
     /// Returns a caller that waits for `permits`; `None` if all are granted at once.

@@ -27,15 +27,15 @@ use self::timed::TimedInFlight;
 ///
 /// Use it in front of a service that has a limit which nobody knows, or which changes: with more in
 /// flight it does not do more, its calls only take longer. A call holds a [`TimedInFlight`] and
-/// [ends](TimedInFlight::end) it with an [`Outcome`](crate::Outcome); each success and each drop is
+/// [ends](TimedInFlight::end) it with an [`Outcome`](crate::concurrency::Outcome); each success and each drop is
 /// a [`Sample`] for the [`LimitAlgorithm`], and the limit is set to what that says.
 ///
 /// | algorithm | takes for too much in flight |
 /// |---|---|
-/// | [`Aimd`](crate::Aimd) | a drop, or a call that takes too long |
-/// | [`Vegas`](crate::Vegas) | a queue, by the shortest time that a call took |
-/// | [`Gradient2`](crate::Gradient2) | calls that take longer than on a long average |
-/// | [`Windowed`](crate::Windowed) of one of them | the same, for all calls of a second at once |
+/// | [`Aimd`](crate::concurrency::Aimd) | a drop, or a call that takes too long |
+/// | [`Vegas`](crate::concurrency::Vegas) | a queue, by the shortest time that a call took |
+/// | [`Gradient2`](crate::concurrency::Gradient2) | calls that take longer than on a long average |
+/// | [`Windowed`](crate::concurrency::Windowed) of one of them | the same, for all calls of a second at once |
 ///
 /// A `try_acquire` never blocks or allocates (but for what an `Arc` needs). A grant reads the clock
 /// once, and so does an end with a sample: the time that a caller waits in line is not part of its
@@ -64,7 +64,8 @@ use self::timed::TimedInFlight;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Adaptive, Aimd, ManualClock, Outcome};
+/// use sluicegate::ManualClock;
+/// use sluicegate::concurrency::{Adaptive, Aimd, Outcome};
 ///
 /// let adaptive = Adaptive::with_clock(Aimd::new().with_initial(10), ManualClock::new());
 /// let call = adaptive.try_acquire(5)?;
@@ -74,7 +75,7 @@ use self::timed::TimedInFlight;
 ///
 /// adaptive.try_acquire(1)?.end(Outcome::Dropped);
 /// assert_eq!(adaptive.limit(), 9);
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 #[doc(alias = "adaptive concurrency")]
 #[doc(alias = "SimpleLimiter")]
@@ -145,7 +146,7 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Adaptive, Aimd};
+    /// use sluicegate::concurrency::{Adaptive, Aimd};
     ///
     /// let adaptive = Adaptive::new(Aimd::new().with_initial(40));
     /// adaptive.with_algorithm(|aimd| *aimd = Aimd::new().with_initial(10).with_max(15));

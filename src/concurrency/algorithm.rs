@@ -16,17 +16,17 @@ use crate::time::units;
 /// It is a state machine without a clock and without atomics: the same samples give the same
 /// limits. [`Adaptive`] feeds it.
 ///
-/// [`Aimd`]: crate::Aimd
-/// [`Vegas`]: crate::Vegas
-/// [`Gradient2`]: crate::Gradient2
-/// [`Adaptive`]: crate::Adaptive
+/// [`Aimd`]: crate::concurrency::Aimd
+/// [`Vegas`]: crate::concurrency::Vegas
+/// [`Gradient2`]: crate::concurrency::Gradient2
+/// [`Adaptive`]: crate::concurrency::Adaptive
 ///
 /// # Examples
 ///
 /// A limit that is halved by a drop, and grows by one for every ten calls that succeed:
 ///
 /// ```
-/// use sluicegate::{LimitAlgorithm, Sample};
+/// use sluicegate::concurrency::{LimitAlgorithm, Sample};
 ///
 /// struct Halving {
 ///     tenths: u64,
@@ -42,7 +42,7 @@ use crate::time::units;
 ///     }
 /// }
 ///
-/// let adaptive = sluicegate::Adaptive::new(Halving { tenths: 80 });
+/// let adaptive = sluicegate::concurrency::Adaptive::new(Halving { tenths: 80 });
 /// assert_eq!(adaptive.limit(), 8);
 /// ```
 #[doc(alias = "Limit")]

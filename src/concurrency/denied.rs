@@ -12,7 +12,7 @@ use super::word::Tally;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::ConcurrencyLimit;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let limit = ConcurrencyLimit::new(3);
 /// let _two = limit.try_acquire(2)?;
@@ -23,7 +23,7 @@ use super::word::Tally;
 ///
 /// let never = limit.try_acquire(4).unwrap_err();
 /// assert!(never.is_too_large());
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 #[doc(alias = "BulkheadFullException")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

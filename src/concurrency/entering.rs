@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
-use crate::limiter::Line;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Line;
 
 use self::error::InFlightError;
 use super::ConcurrencyLimit;
@@ -50,7 +50,7 @@ pin_project! {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
     ///
     /// async fn send(limit: &ConcurrencyLimit) -> Result<(), InFlightError> {
     ///     let _guard = limit.acquire_async(3).timeout(Duration::from_secs(1)).await?;
@@ -80,7 +80,7 @@ impl<'a, T: Timer> Entering<'a, T> {
     /// counted anew.
     ///
     /// With a timeout of zero it tries once and does not stand in line. Any other timeout, however
-    /// short, lets it stand: a line that [evicts](crate::WhenLineFull::EvictOldest) makes room for it
+    /// short, lets it stand: a line that [evicts](crate::wait::WhenLineFull::EvictOldest) makes room for it
     /// then, even if it gives up a moment later.
     pub fn timeout(self, timeout: Duration) -> Entering<'a, T> {
         Entering { queueing: self.queueing.timeout(timeout) }
@@ -132,12 +132,13 @@ impl<T: Timer> fmt::Debug for Entering<'_, T> {
 /// it has brought back, and nobody else.
 impl ConcurrencyLimit {
     /// Returns the line before this limit, to ask about it, to bound it or to close it. What
-    /// [`AcquireError`](crate::AcquireError) is for it, [`InFlightError`] is here.
+    /// [`AcquireError`](crate::wait::AcquireError) is for it, [`InFlightError`] is here.
     ///
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{ConcurrencyLimit, InFlightError, LineLimits};
+    /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
+    /// use sluicegate::wait::LineLimits;
     ///
     /// let limit = ConcurrencyLimit::new(1);
     /// limit.line().set_limits(LineLimits::new().max_waiters(0));
@@ -167,7 +168,7 @@ impl ConcurrencyLimit {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
     ///
     /// let limit = ConcurrencyLimit::new(2);
     /// std::thread::scope(|scope| {
@@ -228,7 +229,7 @@ impl ConcurrencyLimit {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -51,14 +51,14 @@ impl<T> Clone for Home<'_, T> {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::ConcurrencyLimit;
+/// use sluicegate::concurrency::ConcurrencyLimit;
 ///
 /// let limit = ConcurrencyLimit::new(4);
 /// let mut both = limit.try_acquire(3)?;
 /// let one = both.split(1).expect("it has three");
 /// drop(both);
 /// assert_eq!((one.permits(), limit.in_flight()), (1, 1));
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 #[doc(alias = "SemaphorePermit")]
 #[must_use = "dropped at once, it limits nothing"]

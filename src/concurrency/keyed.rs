@@ -76,7 +76,7 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 /// # Examples
 ///
 /// ```
-/// use sluicegate::KeyedConcurrency;
+/// use sluicegate::concurrency::KeyedConcurrency;
 ///
 /// let uploads = KeyedConcurrency::<String>::new(2);
 /// let first = uploads.try_acquire("ada", 1)?;
@@ -86,7 +86,7 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 ///
 /// drop(first);
 /// assert!(uploads.try_acquire("ada", 1).is_ok());
-/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
 /// ```
 #[doc(alias = "bulkhead")]
 #[doc(alias = "semaphore")]
@@ -238,13 +238,13 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::KeyedConcurrency;
+    /// use sluicegate::concurrency::KeyedConcurrency;
     ///
     /// let calls = KeyedConcurrency::<u64>::new(1);
     /// let _one = calls.try_acquire(&7, 1)?;
     /// calls.set_limit(2);
     /// assert!(calls.try_acquire(&7, 1).is_ok());
-    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
     /// ```
     pub fn set_limit(&self, limit: u64) {
         let mut terms = self.terms.write();
@@ -266,7 +266,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::KeyedConcurrency;
+    /// use sluicegate::concurrency::KeyedConcurrency;
     ///
     /// let calls = KeyedConcurrency::<String>::new(1);
     /// calls.set_limit_of("ada", 10);
@@ -274,7 +274,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// calls.forget_limit_of("ada");
     /// assert_eq!(calls.limit_of("ada"), 1);
     /// assert_eq!(calls.in_flight("ada"), ten.permits());
-    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// # Ok::<(), sluicegate::concurrency::ConcurrencyDenied>(())
     /// ```
     pub fn set_limit_of<Q>(&self, key: &Q, limit: u64)
     where

@@ -218,34 +218,34 @@ pub enum ConfigError {
         /// The given factor.
         cold_factor: u32,
     },
-    /// The offences of a [`PenaltyRule`](crate::PenaltyRule) are more than
-    /// [`PenaltyRule::MAX_OFFENCES`](crate::PenaltyRule::MAX_OFFENCES).
+    /// The offences of a [`PenaltyRule`](crate::penalty::PenaltyRule) are more than
+    /// [`PenaltyRule::MAX_OFFENCES`](crate::penalty::PenaltyRule::MAX_OFFENCES).
     Offences {
         /// The given offences.
         offences: u64,
     },
-    /// The period of the offences of a [`PenaltyRule`](crate::PenaltyRule) is longer than
-    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    /// The period of the offences of a [`PenaltyRule`](crate::penalty::PenaltyRule) is longer than
+    /// [`PenaltyRule::MAX_TIME`](crate::penalty::PenaltyRule::MAX_TIME).
     OffencePeriod {
         /// The given period.
         period: Duration,
     },
-    /// The penalty of a [`PenaltyRule`](crate::PenaltyRule) is not from 1 ns to
-    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    /// The penalty of a [`PenaltyRule`](crate::penalty::PenaltyRule) is not from 1 ns to
+    /// [`PenaltyRule::MAX_TIME`](crate::penalty::PenaltyRule::MAX_TIME).
     Penalty {
         /// The given penalty.
         penalty: Duration,
     },
-    /// The longest penalty of a [`PenaltyRule`](crate::PenaltyRule) is not from the first one to
-    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    /// The longest penalty of a [`PenaltyRule`](crate::penalty::PenaltyRule) is not from the first one to
+    /// [`PenaltyRule::MAX_TIME`](crate::penalty::PenaltyRule::MAX_TIME).
     LongestPenalty {
         /// The given longest penalty.
         longest: Duration,
         /// The first penalty.
         penalty: Duration,
     },
-    /// The time after which penalties of a [`PenaltyRule`](crate::PenaltyRule) are forgotten is not
-    /// from 1 ns to [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    /// The time after which penalties of a [`PenaltyRule`](crate::penalty::PenaltyRule) are forgotten is not
+    /// from 1 ns to [`PenaltyRule::MAX_TIME`](crate::penalty::PenaltyRule::MAX_TIME).
     ForgottenAfter {
         /// The given time.
         forgotten_after: Duration,

@@ -23,7 +23,8 @@ pub(crate) const MAX_TIME_NANOS: u64 = 3_650 * NANOS_PER_DAY;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{PenaltyRule, rate};
+/// use sluicegate::rate;
+/// use sluicegate::penalty::PenaltyRule;
 ///
 /// // Five failed log-ins in ten minutes: an hour. The next time two hours, then four, up to a day.
 /// // After a week without an offence it is an hour again.

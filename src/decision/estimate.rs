@@ -25,7 +25,7 @@ use super::settled::{Settled, Unpaid};
 ///
 /// Permits do not keep for ever: a bucket that is full loses what it earns, so permits that were
 /// given back too late would be lost to a full bucket too. What is given back to a
-/// [`SettleableBucket`](crate::SettleableBucket) is good for at least
+/// [`SettleableBucket`](crate::bucket::SettleableBucket) is good for at least
 /// **three quarters of the time in which the bucket fills** (the burst over the rate), less
 /// the time in which as much is earned as is given back; both count from the grant, if the bucket
 /// was empty after it. It is lost bit by bit after that, as fast as the bucket earns. If the bucket
@@ -71,7 +71,8 @@ use super::settled::{Settled, Unpaid};
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{ManualClock, SettleableBucket, quota};
+/// use sluicegate::{ManualClock, quota};
+/// use sluicegate::bucket::SettleableBucket;
 ///
 /// let clock = ManualClock::new();
 /// let tokens = SettleableBucket::with_clock(quota!(10_000 / minute), &clock);
@@ -301,7 +302,8 @@ impl<'a> Estimate<'a> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{ManualClock, SettleableBucket, quota};
+    /// use sluicegate::{ManualClock, quota};
+    /// use sluicegate::bucket::SettleableBucket;
     ///
     /// let clock = ManualClock::new();
     /// let tokens = SettleableBucket::with_clock(quota!(100 / second, max_debt 50), &clock);
@@ -348,7 +350,8 @@ impl<'a> Estimate<'a> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{ManualClock, SettleableBucket, quota};
+    /// use sluicegate::{ManualClock, quota};
+    /// use sluicegate::bucket::SettleableBucket;
     ///
     /// let tokens = SettleableBucket::with_clock(quota!(10 / second), ManualClock::new());
     /// let mut estimate = tokens.try_acquire_settleable(8)?;

@@ -17,7 +17,7 @@ use super::grant::Grant;
 /// | limiter | its permits are admitted | permits left when the lease is dropped |
 /// |---|---|---|
 /// | `Sharded` | when each is spent | go back, whatever has happened since. While the lease lives, all the capacity that it took, for spent permits too, is missing from the burst. (Permits beyond a lowered burst are lost. A lease of one permit cannot return it if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
-/// | `TokenBucket`, `Gcra`, `LeakyBucket`, `SettleableBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::Receipt); otherwise all of them are lost |
+/// | `TokenBucket`, `Gcra`, `LeakyBucket`, `SettleableBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::settle::Receipt); otherwise all of them are lost |
 ///
 /// Either way the limiter's bound holds if permits count as admitted at the time in the second
 /// column. The holder of a lease of the second kind may spend it late, when the bucket is full

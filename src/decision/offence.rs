@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// The outcome of an offence that was reported to a [`PenaltyBox`](crate::PenaltyBox).
+/// The outcome of an offence that was reported to a [`PenaltyBox`](crate::penalty::PenaltyBox).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offence {

@@ -34,8 +34,8 @@ use super::pieces::Pieces;
 /// or reset. Giving back then restores the balance that the key had when the permits were granted;
 /// in a table of several tiers that may be more than the permits of the receipt.
 ///
-/// A [`SettleableBucket`](crate::SettleableBucket) takes a grant back whatever has happened since,
-/// by a rule that needs more memory; see [`Estimate`](crate::Estimate). Windows do so for
+/// A [`SettleableBucket`](crate::bucket::SettleableBucket) takes a grant back whatever has happened since,
+/// by a rule that needs more memory; see [`Estimate`](crate::settle::Estimate). Windows do so for
 /// estimates, which note more than a receipt has room for.
 ///
 /// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so the
@@ -44,7 +44,7 @@ use super::pieces::Pieces;
 /// the root had too few permits, so that other shards had to be searched, the grant in general
 /// cannot be given back.)
 ///
-/// A [`TopUp`](crate::TopUp) takes back at any time what its balance has paid.
+/// A [`TopUp`](crate::compose::TopUp) takes back at any time what its balance has paid.
 ///
 /// Dropping a receipt keeps the grant.
 ///

@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt;
 
-/// Permits that a settlement of an [`Estimate`](crate::Estimate) has moved.
+/// Permits that a settlement of an [`Estimate`](crate::settle::Estimate) has moved.
 ///
 /// | used | `given_back` + `lost` | `taken_beyond` |
 /// |---|---|---|
@@ -40,7 +40,7 @@ pub struct Settled {
 
 impl Settled {
     /// Returns the permits of the estimate that others can take. (A bucket reads no clock here, and counts
-    /// those too that are too old to be taken: see [`Estimate`](crate::Estimate).)
+    /// those too that are too old to be taken: see [`Estimate`](crate::settle::Estimate).)
     #[must_use]
     pub fn given_back(&self) -> u64 {
         self.given_back
@@ -62,7 +62,7 @@ impl Settled {
     }
 }
 
-/// Permits that were used, and could not be charged when an [`Estimate`](crate::Estimate) was settled:
+/// Permits that were used, and could not be charged when an [`Estimate`](crate::settle::Estimate) was settled:
 /// the debt of a bucket would have become too deep, or the count of a window too large for its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {

@@ -12,7 +12,8 @@ use core::fmt;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ManualClock, Snapshot, TokenBucket, quota};
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+/// use sluicegate::bucket::Snapshot;
 ///
 /// let quota = quota!(10 / minute);
 /// let old = TokenBucket::with_clock(quota, ManualClock::new());
@@ -22,7 +23,7 @@ use core::fmt;
 /// let new = TokenBucket::with_clock(quota, ManualClock::new());
 /// new.restore(&Snapshot::from_bytes(saved)?, Duration::from_secs(6));
 /// assert_eq!(new.peek(0).map(|grant| grant.remaining()), Ok(3 + 1));
-/// # Ok::<(), sluicegate::SnapshotError>(())
+/// # Ok::<(), sluicegate::bucket::SnapshotError>(())
 /// ```
 ///
 /// # Accuracy

@@ -18,7 +18,7 @@ use super::grant::Grant;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::Standing;
+/// use sluicegate::penalty::Standing;
 ///
 /// let standing = Standing { limit: 10, used: 8, reset_after: Duration::from_secs(4) };
 /// let denied = standing.denial(3, Duration::from_millis(500));

@@ -1,9 +1,10 @@
 //! Stores of keys with counts of their answers.
 
+use crate::compose::counted::Counted;
+use crate::compose::counted::answers::AnswerCounters;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
-use crate::limiter::{AnswerCounters, Counted};
 
 use super::keyed_limiter::KeyedLimiter;
 use super::observe::Observe;

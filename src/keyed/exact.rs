@@ -141,17 +141,17 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// in 128 of the keys. When it grows, all callers for its keys wait until these are moved.)
 ///
 /// A key is limited by [`Buckets`] (8 bytes of state; one quota for all keys, or one for each
-/// of a few tiers) or, through [`Each`](crate::Each), by any limiter. Lookups accept any borrowed
-/// form of the key, `&str` for a `Keyed<String>`; [`Parts`](crate::Parts) for a key that is a
-/// tuple; and any type of your own that is [`AsKey`](crate::AsKey).
+/// of a few tiers) or, through [`Each`](crate::keyed::Each), by any limiter. Lookups accept any borrowed
+/// form of the key, `&str` for a `Keyed<String>`; [`Parts`](crate::keyed::Parts) for a key that is a
+/// tuple; and any type of your own that is [`AsKey`](crate::keyed::AsKey).
 ///
 /// [`max_keys`](KeyedBuilder::max_keys) bounds the number of known keys. A key for which
-/// there is no space is answered as [`WhenFull`](crate::WhenFull) says; a key that is not
+/// there is no space is answered as [`WhenFull`](crate::keyed::WhenFull) says; a key that is not
 /// idle is never evicted.
 ///
 /// Code that runs under a lock must not use the same `Keyed`: the key's `Eq` and `Drop`, the
-/// methods of [`AsKey`](crate::AsKey) (`ToOwned` for a borrowed form), the clock, and the
-/// functions of [`Each`](crate::Each) and of tiers. (The hasher and the observer are called outside
+/// methods of [`AsKey`](crate::keyed::AsKey) (`ToOwned` for a borrowed form), the clock, and the
+/// functions of [`Each`](crate::keyed::Each) and of tiers. (The hasher and the observer are called outside
 /// of the lock.)
 ///
 /// # Examples
@@ -169,7 +169,7 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// # Accuracy
 ///
 /// That of the limiter, for each key: two keys never share anything. See [`Buckets`] and
-/// [`Each`](crate::Each).
+/// [`Each`](crate::keyed::Each).
 ///
 /// # Fairness
 ///
@@ -194,7 +194,8 @@ pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{TieredKeyed, quota};
+/// use sluicegate::quota;
+/// use sluicegate::keyed::TieredKeyed;
 ///
 /// struct Api {
 ///     limits: TieredKeyed<String>,

@@ -97,7 +97,8 @@ use self::seat_block::SeatBlock;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{HotKeys, KeyTable, quota};
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::HotKeys;
 ///
 /// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
 /// let limiter = HotKeys::new(table);

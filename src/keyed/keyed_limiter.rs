@@ -56,7 +56,7 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     ///
     /// * [`Denied::Wait`] and [`Denied::TooLarge`] as for a limiter without keys.
     /// * [`Denied::Full`] if the store has no space for the key, and its
-    ///   [`WhenFull`](crate::WhenFull) says so.
+    ///   [`WhenFull`](crate::keyed::WhenFull) says so.
     #[doc(alias = "check", alias = "check_key", alias = "allow")]
     fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
 

@@ -18,7 +18,8 @@ use crate::decision::grant::Grant;
 ///
 /// ```
 /// use std::sync::mpsc::{Sender, channel};
-/// use sluicegate::{Buckets, Denied, Grant, Keyed, Observe, TopKeys, quota};
+/// use sluicegate::{Denied, Grant, Keyed, quota};
+/// use sluicegate::keyed::{Buckets, Observe, TopKeys};
 ///
 /// /// Tells another thread of each refusal. Sending does not block.
 /// struct Refused(Sender<u64>);

@@ -33,7 +33,7 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 /// Wraps a store of keys so that callers can wait for permits of a key, in one fair line for each key.
 ///
 /// For a `Keyed`, a [`KeyTable`](crate::KeyTable) and its
-/// [tiers](crate::TableTier), [`HotKeys`](crate::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of
+/// [tiers](crate::keyed::TableTier), [`HotKeys`](crate::keyed::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of
 /// your own. `K` is the form of the key in which calls name it, as in
 /// [`KeyedLimiter`]; its owned form is what a line is kept by (`String` for `str`).
 ///
@@ -45,7 +45,7 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// All callers have to go through this, and changes of the store through
 /// [`update`](QueuedKeys::update), or [`update_key`](QueuedKeys::update_key) for one key: see
-/// [`Queued`](crate::Queued), which is the same for a limiter without keys. Where several tiers of one table
+/// [`Queued`](crate::wait::Queued), which is the same for a limiter without keys. Where several tiers of one table
 /// are waited for, each is wrapped by itself, and no two of them are asked for the same key.
 ///
 /// `Hash`, `Eq` and `ToOwned` of a key are called under one of the 16 locks, and the store and the clock under
@@ -55,7 +55,9 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{AcquireError, KeyTable, QueuedKeys, quota};
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::QueuedKeys;
+/// use sluicegate::wait::AcquireError;
 ///
 /// let users = KeyTable::<str>::with_keys(quota!(1_000 / second, burst 5), 10_000)?;
 /// let users = QueuedKeys::<_, str>::new(users);
@@ -72,7 +74,7 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 /// # Accuracy
 ///
 /// That of the store, which grants every permit. The turns of those in line are foreseen, and deadlines
-/// kept, as by a [`Queued`](crate::Queued). A caller of a key that the store has no space for waits until
+/// kept, as by a [`Queued`](crate::wait::Queued). A caller of a key that the store has no space for waits until
 /// there is some: it asks again every 10 ms. A key that the store forgets, as it was removed or
 /// evicted, is full for those in line as for any caller.
 ///
@@ -190,13 +192,15 @@ where
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Buckets, Carry, Keyed, QueuedKeys, quota};
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate::bucket::Carry;
+    /// use sluicegate::keyed::{Buckets, QueuedKeys};
     ///
     /// let users = Keyed::<u64, _>::with(Buckets::new(quota!(5 / minute)));
     /// let users = QueuedKeys::<_, u64>::new(users);
     /// users.update(|users| users.reconfigure(quota!(10 / minute), Carry::Reset));
     /// assert!(users.acquire(&7, 10).is_ok());
-    /// # Ok::<(), sluicegate::AcquireError>(())
+    /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
     pub fn update<R>(&self, change: impl FnOnce(&S) -> R) -> R {
         let result = catch_unwind(AssertUnwindSafe(|| change(&self.store)));
@@ -213,7 +217,9 @@ where
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Each, Keyed, KeyedLimiter, QueuedKeys, WeightedLog, rate};
+    /// use sluicegate::{Keyed, KeyedLimiter, rate};
+    /// use sluicegate::keyed::{Each, QueuedKeys};
+    /// use sluicegate::window::WeightedLog;
     ///
     /// let logs = Each::new(|_: &String| {
     ///     WeightedLog::new(rate!(5 / minute)).and_then(|log| log.with_max_limit(10)).unwrap()

@@ -97,7 +97,7 @@ pub enum DefaultHasher {}
 /// [`KeyTableBuilder::skew`]); in a table of several tiers, or with
 /// [room](KeyTableBuilder::room_for) for other quotas, until it would be idle under the slowest.
 /// If other keys need all slots of the two lines that a key may be in, there is no slot for it, and
-/// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
+/// it is answered as [`WhenFull`](crate::keyed::WhenFull) says. A *live* key, one that is not idle, is
 /// never evicted: it would come back with a fresh burst.
 ///
 /// A table has no `force`. A debt would be a level that is ahead of the clock, and a level further

@@ -55,7 +55,8 @@ const TRIES: usize = 4;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Observe, TokenBucket, TopKeys, quota};
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::keyed::{Observe, TopKeys};
 ///
 /// let bucket = TokenBucket::new(quota!(5 / second));
 /// let (three, one, denied) = (bucket.peek(3), bucket.peek(1), bucket.peek(6));
@@ -237,7 +238,7 @@ impl<K: ?Sized + ToOwned, S> fmt::Debug for TopKeys<K, S> {
 #[cfg(all(test, not(sluicegate_loom)))]
 mod tests {
     use super::*;
-    use crate::limiter::TokenBucket;
+    use crate::bucket::token_bucket::TokenBucket;
     use crate::quota;
     use crate::time::clock::manual::ManualClock;
 

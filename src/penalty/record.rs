@@ -76,7 +76,7 @@ impl Word for Record {
 
 /// A penalty at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum PenaltyState {
     Free,
     Penalized {
         left_nanos: u64,
@@ -146,21 +146,21 @@ impl Record {
 
     /// Returns whether a penalty runs.
     #[inline]
-    pub(super) fn standing(self, now_nanos: u64) -> Standing {
+    pub(super) fn standing(self, now_nanos: u64) -> PenaltyState {
         if !self.is_penalty() {
-            return Standing::Free;
+            return PenaltyState::Free;
         }
         match u64::try_from(self.left_nanos(now_nanos)) {
-            Err(_) | Ok(0) => Standing::Free,
-            Ok(left_nanos) if left_nanos > self.longest_left_nanos() => Standing::SetBack,
-            Ok(left_nanos) => Standing::Penalized { left_nanos },
+            Err(_) | Ok(0) => PenaltyState::Free,
+            Ok(left_nanos) if left_nanos > self.longest_left_nanos() => PenaltyState::SetBack,
+            Ok(left_nanos) => PenaltyState::Penalized { left_nanos },
         }
     }
 
     /// Returns whether no call can have left the word unless the clock was set back since.
     pub(super) fn is_set_back(self, now_nanos: u64) -> bool {
         if self.is_penalty() {
-            return self.standing(now_nanos) == Standing::SetBack;
+            return self.standing(now_nanos) == PenaltyState::SetBack;
         }
         self != Record::CLEAN
             && self.age_ticks(now_nanos) < -((SKEW_NANOS >> START_SHIFT) as i64 + 1)
@@ -206,7 +206,7 @@ impl Record {
         rule: &RuleTicks,
         now_nanos: u64,
     ) -> (Record, Offence) {
-        if let Standing::Penalized { left_nanos } = self.standing(now_nanos) {
+        if let PenaltyState::Penalized { left_nanos } = self.standing(now_nanos) {
             return (self, Offence::Ignored { retry_after: Duration::from_nanos(left_nanos) });
         }
         let present = self.brought_to(rule, now_nanos);
@@ -237,8 +237,8 @@ impl Record {
         now_nanos: u64,
     ) -> (Record, Offence) {
         let running = match self.standing(now_nanos) {
-            Standing::Penalized { left_nanos } => left_nanos,
-            Standing::Free | Standing::SetBack => 0,
+            PenaltyState::Penalized { left_nanos } => left_nanos,
+            PenaltyState::Free | PenaltyState::SetBack => 0,
         };
         if length_nanos == 0 && running == 0 {
             return self.offended(0, rule, now_nanos);

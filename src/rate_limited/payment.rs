@@ -7,12 +7,12 @@ use alloc::boxed::Box;
 use core::pin::Pin;
 
 use crate::decision::grant::Grant;
-use crate::limiter::Wait;
 use crate::wait::acquire;
 use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 use crate::wait::turn::{Answered, HasLine, TakesTurns};
 use crate::wait::waiter::Waiter;
 

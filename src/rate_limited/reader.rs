@@ -15,10 +15,10 @@ use std::io::{self, Read, Write};
 
 use pin_project_lite::pin_project;
 
-use crate::limiter::Wait;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 
 use self::ahead::Ahead;
 use super::CHUNK;
@@ -38,15 +38,15 @@ pin_project! {
     /// to the longest chunk.
     ///
     /// Where a socket is both read and written, this one passes writes through without a limit, and a
-    /// [`RateLimitedWriter`](crate::RateLimitedWriter) passes reads through: so one can be put around
+    /// [`RateLimitedWriter`](crate::rate_limited::RateLimitedWriter) passes reads through: so one can be put around
     /// the other.
     ///
     /// # Errors
     ///
-    /// Those of the inner reader, and those of the line: an [`AcquireError`](crate::AcquireError) in
+    /// Those of the inner reader, and those of the line: an [`AcquireError`](crate::wait::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). What has been read is kept then, and
     /// the next read asks for its permits again, at once: after
-    /// [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// [`LineFull`](crate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
     /// nobody bounds or closes refuses nobody.
     ///
     /// # Cost
@@ -63,7 +63,8 @@ pin_project! {
     ///
     /// ```
     /// use std::io::Read;
-    /// use sluicegate::{RateLimitedReader, TokenBucket, quota};
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate::rate_limited::RateLimitedReader;
     ///
     /// let bucket = TokenBucket::new(quota!(1_000_000 / second, burst 4_096));
     /// let body = vec![7; 10_000];
@@ -98,7 +99,7 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
         RateLimitedReader { chunk: bytes.max(1), ..self }
     }
 
-    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::Waiting::jitter) does:
+    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does:
     /// once, after the last part of them, if that had to wait. The next one stands in line after the
     /// delay, so delays that are longer than the time in which a burst is earned lower the pace.
     #[must_use]

@@ -7,11 +7,11 @@ use core::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use pin_project_lite::pin_project;
 
-use crate::limiter::Wait;
 use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 
 use super::payment::Payment;
 
@@ -52,7 +52,8 @@ pin_project! {
     ///
     /// ```
     /// use futures_sink::Sink;
-    /// use sluicegate::{RateLimitedSink, TokenBucket};
+    /// use sluicegate::TokenBucket;
+    /// use sluicegate::rate_limited::RateLimitedSink;
     ///
     /// /// A sink of messages, of which each costs its length.
     /// fn paced<'a, S: Sink<String> + 'a>(sink: S, bucket: &'a TokenBucket) -> impl Sink<String> + 'a {
@@ -126,7 +127,7 @@ impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item, is_unflushed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does: once, after
     /// the last part of their permits, if that had to wait.
     ///
     /// The next item stands in line after the delay. So delays that are longer than the time in which

@@ -7,11 +7,11 @@ use core::task::{Context, Poll, ready};
 use futures_core::Stream;
 use pin_project_lite::pin_project;
 
-use crate::limiter::Wait;
 use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 
 use super::payment::Payment;
 
@@ -48,7 +48,9 @@ pin_project! {
     /// ```
     /// use std::pin::Pin;
     /// use futures_core::Stream;
-    /// use sluicegate::{AcquireError, RateLimitedStream, TokenBucket};
+    /// use sluicegate::TokenBucket;
+    /// use sluicegate::rate_limited::RateLimitedStream;
+    /// use sluicegate::wait::AcquireError;
     ///
     /// /// Messages, of which each costs its length.
     /// fn paced<'a>(
@@ -90,7 +92,7 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does: once, after
     /// the last part of their permits, if that had to wait.
     ///
     /// The next item stands in line after the delay. So delays that are longer than the time in which

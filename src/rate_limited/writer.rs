@@ -14,10 +14,10 @@ use std::io::{self, Read, Write};
 
 use pin_project_lite::pin_project;
 
-use crate::limiter::Wait;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 
 use super::CHUNK;
 use super::payment::{Account, Payment};
@@ -36,13 +36,13 @@ pin_project! {
     /// is slow or gone. Nothing is buffered: a flush and a shutdown go to the inner writer at once, and
     /// cost nothing.
     ///
-    /// Passes reads through without a limit; see [`RateLimitedReader`](crate::RateLimitedReader).
+    /// Passes reads through without a limit; see [`RateLimitedReader`](crate::rate_limited::RateLimitedReader).
     ///
     /// # Errors
     ///
-    /// Those of the inner writer, and those of the line: an [`AcquireError`](crate::AcquireError) in
+    /// Those of the inner writer, and those of the line: an [`AcquireError`](crate::wait::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). The next write asks again, at once:
-    /// after [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// after [`LineFull`](crate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
     /// nobody bounds or closes refuses nobody.
     ///
     /// # Cost
@@ -59,7 +59,8 @@ pin_project! {
     ///
     /// ```
     /// use std::io::Write;
-    /// use sluicegate::{RateLimitedWriter, TokenBucket, quota};
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate::rate_limited::RateLimitedWriter;
     ///
     /// let bucket = TokenBucket::new(quota!(1_000_000 / second, burst 4_096));
     /// let mut out = RateLimitedWriter::new(Vec::new(), &bucket);
@@ -126,7 +127,7 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
         RateLimitedWriter { chunk: bytes.max(1), ..self }
     }
 
-    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::Waiting::jitter) does:
+    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does:
     /// once, after the last part of them, if that had to wait. The next one stands in line after the
     /// delay, so delays that are longer than the time in which a burst is earned lower the pace.
     #[must_use]

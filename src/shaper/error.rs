@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::decision::denied::shown;
 
-/// The reason for which a [`Shaper`](crate::Shaper) gave a request no place in its queue. Nothing
+/// The reason for which a [`Shaper`](crate::shaper::Shaper) gave a request no place in its queue. Nothing
 /// was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

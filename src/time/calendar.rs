@@ -55,7 +55,7 @@ pub enum CalendarUnit {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Calendar, CalendarError};
+/// use sluicegate::calendar::{Calendar, CalendarError};
 /// use std::time::Duration;
 ///
 /// let calendar = Calendar::days("Europe/Berlin")?;
@@ -105,7 +105,7 @@ impl Calendar {
     ///
     /// ```
     /// use jiff::tz::{TimeZone, offset};
-    /// use sluicegate::{Calendar, CalendarUnit};
+    /// use sluicegate::calendar::{Calendar, CalendarUnit};
     ///
     /// let zone = TimeZone::fixed(offset(-3));
     /// let calendar = Calendar::with_time_zone(CalendarUnit::Month, zone);

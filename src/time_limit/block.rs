@@ -18,14 +18,14 @@ use super::record::CallRecord;
 use super::slot::{CallEnd, CallSlot};
 
 /// A call of a blocking closure that has not begun: made by
-/// [`TimeLimiter::call`](crate::TimeLimiter::call), begun by [`run`](Call::run).
+/// [`TimeLimiter::call`](crate::time_limit::TimeLimiter::call), begun by [`run`](Call::run).
 ///
 /// # Examples
 ///
 /// ```
 /// use std::sync::mpsc;
 /// use std::time::Duration;
-/// use sluicegate::{OnTimeout, TimeLimit, TimeLimiter};
+/// use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
 ///
 /// let limit = TimeLimit::new(Duration::from_millis(1))?.with_on_timeout(OnTimeout::LetFinish);
 /// let limiter = TimeLimiter::new("payments", limit);

@@ -19,7 +19,7 @@ use crate::sync::Ordering::Relaxed;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{CancelToken, TimeLimit, TimeLimiter};
+/// use sluicegate::time_limit::{CancelToken, TimeLimit, TimeLimiter};
 ///
 /// /// Counts until it is told to stop.
 /// fn count(cancelled: &CancelToken) -> u64 {

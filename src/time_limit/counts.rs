@@ -8,7 +8,7 @@ use super::events::CallEvent;
 /// Number of kinds of events.
 const KINDS: usize = CallEvent::Lost as usize + 1;
 
-/// The counts of a [`TimeLimiter`](crate::TimeLimiter), by [`CallEvent`]. They only grow.
+/// The counts of a [`TimeLimiter`](crate::time_limit::TimeLimiter), by [`CallEvent`]. They only grow.
 ///
 /// Calls that have begun and are in none of the first four counts are still running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -17,7 +17,7 @@ use core::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{TimeLimit, TimeLimiter};
+/// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), sluicegate::ConfigError> {
@@ -146,7 +146,7 @@ impl<E: Error> Error for CallError<E> {
     }
 }
 
-/// The name of a configuration that a [`TimeLimiterRegistry`](crate::TimeLimiterRegistry) does not have.
+/// The name of a configuration that a [`TimeLimiterRegistry`](crate::time_limit::TimeLimiterRegistry) does not have.
 #[doc(alias = "ConfigurationNotFoundException")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownConfiguration {

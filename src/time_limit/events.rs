@@ -42,7 +42,7 @@ pub enum CallEvent {
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use sluicegate::{CallEvent, ObserveCalls, TimeLimit, TimeLimiter};
+/// use sluicegate::time_limit::{CallEvent, ObserveCalls, TimeLimit, TimeLimiter};
 ///
 /// #[derive(Default)]
 /// struct Events(Mutex<Vec<(String, CallEvent)>>);

@@ -14,7 +14,7 @@ impl<T: Timer + Clone> TimeLimiter<T> {
     /// Returns a future of the result of `operation`, or of [`TimedOut`].
     ///
     /// The operation begins with the first poll, and runs in the caller's task. At its time-out it
-    /// is dropped, or goes on where the limiter's [`Spawn`](crate::Spawn) runs it, with its result
+    /// is dropped, or goes on where the limiter's [`Spawn`](crate::time_limit::Spawn) runs it, with its result
     /// for the hook of [`on_late`](TimeLimited::on_late). That it may have to move to another
     /// thread is why it must be `Send` and own what it uses; for another future there is
     /// [`execute_cancelling`](TimeLimiter::execute_cancelling).
@@ -44,7 +44,7 @@ impl<T: Timer + Clone> TimeLimiter<T> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{CallError, TimeLimit, TimeLimiter};
+    /// use sluicegate::time_limit::{CallError, TimeLimit, TimeLimiter};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -77,10 +77,10 @@ impl<T: Timer + Clone> TimeLimiter<T> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{TimeLimit, TimeLimiter};
+    /// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), sluicegate::TimedOut> {
+    /// # async fn main() -> Result<(), sluicegate::time_limit::TimedOut> {
     /// let limiter = TimeLimiter::new("local", TimeLimit::default());
     /// let mut buffer = Vec::new();
     /// limiter.execute_cancelling(async { buffer.push(1) }).await?;
@@ -100,14 +100,14 @@ impl<T: Timer + Clone> TimeLimiter<T> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{TimeLimit, TimeLimiter};
+    /// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
     ///
     /// async fn double(number: u32) -> u32 {
     ///     2 * number
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), sluicegate::TimedOut> {
+    /// # async fn main() -> Result<(), sluicegate::time_limit::TimedOut> {
     /// let limiter = TimeLimiter::new("double", TimeLimit::default());
     /// let double = limiter.decorate(double);
     /// assert_eq!((double(6).await?, double(7).await?), (12, 14));

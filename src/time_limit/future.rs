@@ -18,7 +18,7 @@ use super::late::{Late, LateTask};
 use super::record::CallRecord;
 
 pin_project! {
-    /// The future of a call of [`TimeLimiter::execute`](crate::TimeLimiter::execute) and its
+    /// The future of a call of [`TimeLimiter::execute`](crate::time_limit::TimeLimiter::execute) and its
     /// siblings: the operation, or [`TimedOut`] if it takes too long.
     ///
     /// The time begins with the first poll. At each poll the operation goes first, so one that
@@ -27,7 +27,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// Dropping it before its end counts as [`CallEvent::Dropped`](crate::CallEvent::Dropped), and
+    /// Dropping it before its end counts as [`CallEvent::Dropped`](crate::time_limit::CallEvent::Dropped), and
     /// does with the operation what a time-out would: drops it, or lets it finish elsewhere.
     /// Before the first poll nothing has begun; then the operation is dropped, and nothing is
     /// counted.
@@ -173,7 +173,8 @@ impl<F: Future, T: Timer, O> TimeLimited<F, T, O> {
     /// ```
     /// use std::sync::mpsc;
     /// use std::time::Duration;
-    /// use sluicegate::{OnTimeout, ThreadTimer, TimeLimit, TimeLimiter, Timer};
+    /// use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
+    /// use sluicegate::wait::{ThreadTimer, Timer};
     ///
     /// /// Takes longer than its limit.
     /// async fn pay() -> &'static str {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 
-/// Configuration of a [`TimeLimiter`](crate::TimeLimiter): how long to wait for an operation, and
+/// Configuration of a [`TimeLimiter`](crate::time_limit::TimeLimiter): how long to wait for an operation, and
 /// what to do with it then.
 ///
 /// | part | default | |
@@ -21,7 +21,7 @@ use crate::config::rate::Rate;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{OnTimeout, TimeLimit};
+/// use sluicegate::time_limit::{OnTimeout, TimeLimit};
 ///
 /// let commands = TimeLimit::new(Duration::from_secs(5))?.with_on_timeout(OnTimeout::LetFinish);
 /// // Another configuration, derived from it: the rest stays as it is.
@@ -43,7 +43,7 @@ pub struct TimeLimit {
 #[doc(alias = "cancelRunningFuture")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnTimeout {
-    /// A future is dropped; a closure finds its [`CancelToken`](crate::CancelToken) cancelled. For
+    /// A future is dropped; a closure finds its [`CancelToken`](crate::time_limit::CancelToken) cancelled. For
     /// queries, which change nothing.
     #[default]
     Cancel,

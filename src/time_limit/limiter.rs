@@ -28,7 +28,7 @@ use super::spawn::ThreadSpawner;
 /// | a function that blocks | [`decorate_blocking`](TimeLimiter::decorate_blocking) | |
 ///
 /// At the time-out the caller gets an error at once. The operation is cancelled, or finishes
-/// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`](crate::Spawn) says.
+/// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`](crate::time_limit::Spawn) says.
 ///
 /// A clone is the same limiter. A call locks nothing but what its timer does. It writes to a cache
 /// line that all callers share three times: it takes a handle of the limiter, counts its end, and
@@ -44,7 +44,7 @@ use super::spawn::ThreadSpawner;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{TimeLimit, TimeLimiter};
+/// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 ///
 /// async fn search(words: &'static str) -> usize {
 ///     words.len()
@@ -148,12 +148,12 @@ impl<T> TimeLimiter<T> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{TimeLimit, TimeLimiter};
+    /// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
     ///
     /// let limiter = TimeLimiter::new("lookup", TimeLimit::default());
     /// let names = limiter.run(|_| vec!["ada", "bob"])?;
     /// assert_eq!(names.len(), 2);
-    /// # Ok::<(), sluicegate::CallError>(())
+    /// # Ok::<(), sluicegate::time_limit::CallError>(())
     /// ```
     #[doc(alias = "executeFutureSupplier")]
     pub fn run<C, R>(&self, operation: C) -> Result<R, CallError>
@@ -194,12 +194,12 @@ impl<T> TimeLimiter<T> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{TimeLimit, TimeLimiter};
+    /// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
     ///
     /// let limiter = TimeLimiter::new("sum", TimeLimit::default());
     /// let sum = limiter.decorate_blocking(|(a, b): (u32, u32), _| a + b);
     /// assert_eq!(sum((6, 7))?, 13);
-    /// # Ok::<(), sluicegate::CallError>(())
+    /// # Ok::<(), sluicegate::time_limit::CallError>(())
     /// ```
     #[doc(alias = "decorateFutureSupplier")]
     pub fn decorate_blocking<A, R, C>(&self, operation: C) -> impl Fn(A) -> Result<R, CallError>

@@ -30,7 +30,7 @@ use super::spawn::{Spawn, ThreadSpawner};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{OnTimeout, TimeLimit, TimeLimiterRegistry};
+/// use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiterRegistry};
 ///
 /// let registry = TimeLimiterRegistry::new(TimeLimit::default());
 /// let commands = TimeLimit::new(Duration::from_secs(5))?.with_on_timeout(OnTimeout::LetFinish);

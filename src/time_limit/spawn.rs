@@ -22,15 +22,15 @@ pub type SpawnedJob = Box<dyn FnOnce() + Send>;
 /// threads of their own; with the feature `tokio`, so is `tokio::runtime::Handle`, for both.
 ///
 /// A task or a job that cannot be run is to be dropped. Its limiter notices: a task counts as
-/// [lost](crate::CallEvent::Lost), the caller of a job gets
-/// [`CallError::NotRun`](crate::CallError::NotRun). A panic of a spawner is caught and means the
+/// [lost](crate::time_limit::CallEvent::Lost), the caller of a job gets
+/// [`CallError::NotRun`](crate::time_limit::CallError::NotRun). A panic of a spawner is caught and means the
 /// same.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::sync::{Mutex, mpsc};
-/// use sluicegate::{Spawn, SpawnedJob, SpawnedTask, ThreadSpawner, TimeLimiter};
+/// use sluicegate::time_limit::{Spawn, SpawnedJob, SpawnedTask, ThreadSpawner, TimeLimiter};
 ///
 /// /// Blocking operations run on one thread, one after the other.
 /// struct OneThread(mpsc::Sender<SpawnedJob>);

@@ -48,7 +48,8 @@ pin_project! {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{AcquireError, TokenBucket, Wait, quota};
+    /// use sluicegate::{TokenBucket, Wait, quota};
+    /// use sluicegate::wait::AcquireError;
     ///
     /// async fn send(bucket: &TokenBucket) -> Result<(), AcquireError> {
     ///     bucket.acquire_async(3).timeout(Duration::from_secs(1)).await?;
@@ -101,7 +102,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// for _ in 0..3 {
     ///     bucket.acquire_async(1).jitter(Duration::from_millis(2)).wait()?;
     /// }
-    /// # Ok::<(), sluicegate::AcquireError>(())
+    /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> Waiting<'a, T> {
         self.waiter.set_jitter(jitter.into());
@@ -190,11 +191,12 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
-    use crate::limiter::{TokenBucket, Wait};
+    use crate::bucket::token_bucket::TokenBucket;
     use crate::quota;
     use crate::time::clock::manual::ManualClock;
     use crate::wait::limits::{LineLimits, WhenLineFull};
     use crate::wait::timer::thread::ThreadSleep;
+    use crate::wait::traits::Wait;
 
     #[test]
     #[cfg(target_pointer_width = "64")]

@@ -8,14 +8,14 @@ use crate::time::units;
 
 /// A random delay between a grant and the moment at which its caller is told of it.
 ///
-/// For [`Waiting::jitter`](crate::Waiting::jitter). Each delay between the least and the longest is
+/// For [`Waiting::jitter`](crate::wait::Waiting::jitter). Each delay between the least and the longest is
 /// as likely as any other, to the nanosecond.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::Jitter;
+/// use sluicegate::wait::Jitter;
 ///
 /// let at_random = Jitter::up_to(Duration::from_millis(20));
 /// // The same delay in every run, for tests.

@@ -7,12 +7,13 @@ use crate::time::units;
 /// The bounds of a line of waiting callers, and what happens when it is full.
 ///
 /// A new line has no bounds. Callers that are granted permits at once never stand in line. A
-/// [`Reservation`](crate::Reservation) that finds others in line counts as a caller, but is not evicted.
+/// [`Reservation`](crate::wait::Reservation) that finds others in line counts as a caller, but is not evicted.
 ///
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{LineLimits, TokenBucket, Wait, WhenLineFull, quota};
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::{LineLimits, WhenLineFull};
 ///
 /// let bucket = TokenBucket::new(quota!(10 / second));
 /// bucket.line().set_limits(
@@ -31,7 +32,7 @@ pub struct LineLimits {
 /// The caller that is refused when a line is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenLineFull {
-    /// The newest, with [`AcquireError::LineFull`](crate::AcquireError::LineFull).
+    /// The newest, with [`AcquireError::LineFull`](crate::wait::AcquireError::LineFull).
     #[default]
     RefuseNewest,
     /// The callers that have waited for longest, with
@@ -72,14 +73,15 @@ impl LineLimits {
     ///
     /// Live: when it is changed, each caller in line has the new time, from when it came. (From the
     /// change, if it came before the line had any such bound.) Those who would be too late are refused
-    /// with [`AcquireError::TimedOut`](crate::AcquireError::TimedOut), nobody loses its place, and nothing
+    /// with [`AcquireError::TimedOut`](crate::wait::AcquireError::TimedOut), nobody loses its place, and nothing
     /// is charged. Reservations are not bound by it.
     ///
     /// # Examples
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{AcquireError, LineLimits, TokenBucket, Wait, quota};
+    /// use sluicegate::{TokenBucket, Wait, quota};
+    /// use sluicegate::wait::{AcquireError, LineLimits};
     ///
     /// let bucket = TokenBucket::new(quota!(1 / minute));
     /// bucket.line().set_limits(LineLimits::new().max_wait(Duration::from_millis(5)));

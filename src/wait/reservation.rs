@@ -15,7 +15,7 @@ use super::until::{Look, block_until, sleep_until};
 
 /// Permits that are the caller's, to be used from an instant on.
 ///
-/// Made by [`Reserve`](crate::Reserve). To drop a reservation is to keep its permits. (If it was made while
+/// Made by [`Reserve`](crate::wait::Reserve). To drop a reservation is to keep its permits. (If it was made while
 /// others waited, that takes the lock of their line for a moment.)
 ///
 /// The instant is one of the limiter's clock, and nothing moves it: no change of the limiter, no `force`,
@@ -25,7 +25,8 @@ use super::until::{Look, block_until, sleep_until};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ManualClock, Reserve, TokenBucket, quota};
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+/// use sluicegate::wait::Reserve;
 ///
 /// let clock = ManualClock::new();
 /// let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
@@ -35,7 +36,7 @@ use super::until::{Look, block_until, sleep_until};
 ///
 /// assert!(later.cancel());
 /// assert_eq!(bucket.reserve(1)?.wait_left(), Duration::from_millis(100));
-/// # Ok::<(), sluicegate::AcquireError>(())
+/// # Ok::<(), sluicegate::wait::AcquireError>(())
 /// ```
 #[must_use = "to drop a reservation is to keep its permits"]
 pub struct Reservation<'a> {
@@ -149,8 +150,8 @@ impl Reservation<'_> {
     /// What is given back is exact: the limiter is as if the reservation had never been made, and those in
     /// line are granted what is due to them.
     ///
-    /// A [`SettleableBucket`](crate::SettleableBucket) takes back any of its reservations, whatever was taken
-    /// since, as it does what is left of an [`Estimate`](crate::Estimate): others can take the permits once
+    /// A [`SettleableBucket`](crate::bucket::SettleableBucket) takes back any of its reservations, whatever was taken
+    /// since, as it does what is left of an [`Estimate`](crate::settle::Estimate): others can take the permits once
     /// the bucket is out of debt, and as long as they live. It always returns true; what comes too late is
     /// lost, as with an estimate.
     ///

@@ -9,7 +9,7 @@ pub(crate) mod tokio;
 
 /// A source of futures that complete after a time: what tasks sleep on.
 ///
-/// [`ThreadTimer`](crate::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
+/// [`ThreadTimer`](crate::wait::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
 /// time can be paused in tests. Implement the trait for the timer of another runtime.
 ///
 /// A sleep may end late. If it ends early, a caller that waits for permits of a rate finds that they
@@ -21,7 +21,7 @@ pub(crate) mod tokio;
 /// ```
 /// use core::future::{Ready, ready};
 /// use core::time::Duration;
-/// use sluicegate::Timer;
+/// use sluicegate::wait::Timer;
 ///
 /// /// For a simulation in which no time passes: every sleep is over at once.
 /// struct NoTime;

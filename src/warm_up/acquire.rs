@@ -43,7 +43,8 @@ impl<C: Clock> WarmUp<C> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{AcquireError, ThreadTimer, WarmUp};
+    /// use sluicegate::wait::{AcquireError, ThreadTimer};
+    /// use sluicegate::warm_up::WarmUp;
     ///
     /// async fn query(pool: &WarmUp) -> Result<(), AcquireError> {
     ///     pool.acquire_async(1, ThreadTimer).await?;

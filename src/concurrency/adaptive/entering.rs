@@ -14,10 +14,10 @@ use crate::concurrency::algorithm::LimitAlgorithm;
 use crate::concurrency::entering::error::InFlightError;
 use crate::concurrency::in_flight::Home;
 use crate::concurrency::queueing::{Limited, Queueing};
-use crate::limiter::Line;
 use crate::time::clock::Clock;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Line;
 
 use super::Adaptive;
 use super::timed::TimedInFlight;
@@ -54,7 +54,7 @@ pin_project! {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{Adaptive, InFlightError, Outcome, Vegas};
+    /// use sluicegate::concurrency::{Adaptive, InFlightError, Outcome, Vegas};
     ///
     /// async fn call(adaptive: &Adaptive<Vegas>) -> Result<(), InFlightError> {
     ///     let guard = adaptive.acquire_async(1).timeout(Duration::from_secs(1)).await?;
@@ -68,7 +68,7 @@ pin_project! {
     /// # Ok::<(), InFlightError>(())
     /// ```
     ///
-    /// [`Entering`]: crate::Entering
+    /// [`Entering`]: crate::concurrency::Entering
     #[must_use = "a future does nothing until it is polled"]
     pub struct TimedEntering<'a, A: LimitAlgorithm, C: Clock, T: Timer = ThreadTimer> {
         #[pin]
@@ -77,7 +77,7 @@ pin_project! {
 }
 
 impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> TimedEntering<'a, A, C, T> {
-    /// Waits for no longer than `timeout`; see [`Entering::timeout`](crate::Entering::timeout).
+    /// Waits for no longer than `timeout`; see [`Entering::timeout`](crate::concurrency::Entering::timeout).
     pub fn timeout(self, timeout: Duration) -> TimedEntering<'a, A, C, T> {
         TimedEntering { queueing: self.queueing.timeout(timeout) }
     }

@@ -30,7 +30,7 @@ pub enum Outcome {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Adaptive, ConcurrencyDenied, Outcome, Vegas};
+/// use sluicegate::concurrency::{Adaptive, ConcurrencyDenied, Outcome, Vegas};
 ///
 /// # fn call() -> Result<(), std::io::Error> { Ok(()) }
 /// fn limited(adaptive: &Adaptive<Vegas>) -> Result<(), Box<dyn std::error::Error>> {
@@ -84,7 +84,7 @@ impl<'a, A: LimitAlgorithm, C: Clock> TimedInFlight<'a, A, C> {
     /// Ends the call: gives the permits back and, unless the outcome is
     /// [`Ignored`](Outcome::Ignored), lets the algorithm know.
     ///
-    /// Never blocks or allocates, unless callers wait in line: see [`InFlight`](crate::InFlight). Reads
+    /// Never blocks or allocates, unless callers wait in line: see [`InFlight`](crate::concurrency::InFlight). Reads
     /// the clock once, unless ignored. If a waker panics, the algorithm does not learn of this call.
     pub fn end(mut self, outcome: Outcome) {
         self.outcome = outcome;

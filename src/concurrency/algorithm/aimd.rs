@@ -24,7 +24,7 @@ use super::{LimitAlgorithm, Sample, is_used, within};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Aimd, LimitAlgorithm, Sample};
+/// use sluicegate::concurrency::{Aimd, LimitAlgorithm, Sample};
 ///
 /// let mut aimd = Aimd::new().with_initial(30);
 /// let success = Sample {
@@ -66,14 +66,14 @@ impl Aimd {
         Aimd { range: self.range.with_initial(permits), ..self }.begin()
     }
 
-    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The most is raised to it, if it is less.
     #[must_use]
     pub fn with_min(self, permits: u64) -> Aimd {
         Aimd { range: self.range.with_least(permits), ..self }.begin()
     }
 
-    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The least is lowered to it, if it is more.
     #[must_use]
     pub fn with_max(self, permits: u64) -> Aimd {

@@ -23,7 +23,7 @@ const DECAY: f64 = 0.95;
 ///
 /// A drop counts as the smallest gradient, and its time is not looked at. The limit does not grow
 /// while less than half of it is in use. The average is one of *samples*: use it with
-/// [`Windowed`](crate::Windowed), which makes one sample of a second's calls.
+/// [`Windowed`](crate::concurrency::Windowed), which makes one sample of a second's calls.
 ///
 /// | option | default |
 /// |---|---|
@@ -38,7 +38,7 @@ const DECAY: f64 = 0.95;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Gradient2, LimitAlgorithm, Sample};
+/// use sluicegate::concurrency::{Gradient2, LimitAlgorithm, Sample};
 ///
 /// let mut gradient = Gradient2::new().with_initial(100).with_smoothing(1.0);
 /// let of_millis = |millis| Sample {
@@ -99,14 +99,14 @@ impl Gradient2 {
         Gradient2 { range: self.range.with_initial(permits), ..self }.begin()
     }
 
-    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The most is raised to it, if it is less.
     #[must_use]
     pub fn with_min(self, permits: u64) -> Gradient2 {
         Gradient2 { range: self.range.with_least(permits), ..self }.begin()
     }
 
-    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The least is lowered to it, if it is more.
     #[must_use]
     pub fn with_max(self, permits: u64) -> Gradient2 {

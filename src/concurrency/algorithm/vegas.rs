@@ -37,7 +37,7 @@ use super::{LimitAlgorithm, Sample, is_used, nanos, within};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{LimitAlgorithm, Sample, Vegas};
+/// use sluicegate::concurrency::{LimitAlgorithm, Sample, Vegas};
 ///
 /// let mut vegas = Vegas::new().with_initial(10);
 /// let of_millis = |millis| Sample {
@@ -106,14 +106,14 @@ impl Vegas {
         Vegas { range: self.range.with_initial(permits), ..self }.begin()
     }
 
-    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the least limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The most is raised to it, if it is less.
     #[must_use]
     pub fn with_min(self, permits: u64) -> Vegas {
         Vegas { range: self.range.with_least(permits), ..self }.begin()
     }
 
-    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::ConcurrencyLimit::MAX).
+    /// Sets the largest limit, from 1 to [`ConcurrencyLimit::MAX`](crate::concurrency::ConcurrencyLimit::MAX).
     /// The least is lowered to it, if it is more.
     #[must_use]
     pub fn with_max(self, permits: u64) -> Vegas {

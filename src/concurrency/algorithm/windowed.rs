@@ -22,7 +22,7 @@ use super::{LimitAlgorithm, Sample};
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Adaptive, Gradient2, Windowed};
+/// use sluicegate::concurrency::{Adaptive, Gradient2, Windowed};
 ///
 /// let adaptive = Adaptive::new(Windowed::new(Gradient2::new().with_initial(50)));
 /// assert_eq!(adaptive.limit(), 50);

@@ -14,7 +14,7 @@ use crate::wait::error::AcquireError;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ConcurrencyLimit, InFlightError};
+/// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
 ///
 /// let limit = ConcurrencyLimit::new(1);
 /// let _held = limit.acquire(1)?;

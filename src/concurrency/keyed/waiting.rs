@@ -49,7 +49,8 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{InFlightError, KeyedConcurrency, LineLimits};
+    /// use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
+    /// use sluicegate::wait::LineLimits;
     ///
     /// let uploads = KeyedConcurrency::<String>::new(2);
     /// uploads.set_line_limits(LineLimits::new().max_waiters(0));
@@ -147,7 +148,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{InFlightError, KeyedConcurrency};
+    /// use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
     ///
     /// let uploads = KeyedConcurrency::<String>::new(2);
     /// let _both = uploads.acquire("ada", 2)?;

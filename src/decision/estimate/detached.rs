@@ -10,7 +10,7 @@ use super::{Estimate, Hold, Settles};
 /// `KeyEstimate` keeps between its calls.
 ///
 /// Only a limiter of your own that wraps another one has to do with it: it passes it on, in
-/// [`Settle::take_up`](crate::Settle::take_up). Dropping it keeps the charge.
+/// [`Settle::take_up`](crate::settle::Settle::take_up). Dropping it keeps the charge.
 #[derive(Debug)]
 pub struct Detached {
     /// Address of what was charged. Whoever keeps this keeps that where it is, so that no other

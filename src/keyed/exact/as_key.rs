@@ -26,7 +26,8 @@ use core::hash::Hash;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{AsKey, Keyed, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::AsKey;
 ///
 /// #[derive(PartialEq, Eq, Hash)]
 /// struct Route {
@@ -90,7 +91,8 @@ where
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Keyed, Parts, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::Parts;
 ///
 /// let routes = Keyed::<(String, u32)>::new(quota!(2 / hour));
 /// let (tenant, route) = ("ada", 7);

@@ -45,7 +45,8 @@ use self::tiers::{Number, OneTier, Tiers};
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Buckets, Keyed, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::Buckets;
 ///
 /// // The tier of a key is a function of it.
 /// let quotas = [quota!(10 / second), quota!(1_000 / second)];

@@ -87,7 +87,7 @@ where
     /// interval refill. Holds the lock of the key's shard exclusively, so it waits for calls in
     /// progress for keys of that shard, and others wait for it. Does not allocate, unless it heals
     /// the store; reads the clock once. The observer is not told. Behind
-    /// [`HotKeys`](crate::HotKeys), call it within [`change`](crate::HotKeys::change).
+    /// [`HotKeys`](crate::keyed::HotKeys), call it within [`change`](crate::keyed::HotKeys::change).
     ///
     /// # Examples
     ///
@@ -281,7 +281,9 @@ where
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Carry, TieredKeyed, quota};
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::Carry;
+    /// use sluicegate::keyed::TieredKeyed;
     ///
     /// let quotas = [quota!(10 / second), quota!(1_000 / second)];
     /// let keyed = TieredKeyed::<u64>::tiered(quotas, |&id| usize::from(id >= 1_000))?;

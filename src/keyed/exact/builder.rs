@@ -81,7 +81,8 @@ impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Buckets, Keyed, WhenFull, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::{Buckets, WhenFull};
 ///
 /// let keyed: Keyed<String> = Keyed::builder(Buckets::new(quota!(10 / second)))
 ///     .max_keys(100_000)

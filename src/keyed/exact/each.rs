@@ -24,7 +24,8 @@ use super::per_key::{Answer, Engine, Settled};
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Each, Keyed, SlidingLog, rate};
+/// use sluicegate::{Keyed, SlidingLog, rate};
+/// use sluicegate::keyed::Each;
 ///
 /// // At most 3 in any minute, exactly.
 /// let each = Each::new(|_key: &u64| SlidingLog::new(rate!(3 / minute)).expect("a small limit"));
@@ -60,7 +61,7 @@ impl<L: Limiter, F> Each<L, F> {
 
 impl<L: Limiter, F, C: Clock> Each<L, F, C> {
     /// Does the same as [`Each::new`], with a clock for what belongs to no key: the bucket of
-    /// [`WhenFull::Share`](crate::WhenFull::Share).
+    /// [`WhenFull::Share`](crate::keyed::WhenFull::Share).
     pub fn with_clock<K>(make: F, clock: C) -> Each<L, F, C>
     where
         F: Fn(&K) -> L,

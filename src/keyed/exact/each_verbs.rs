@@ -38,12 +38,13 @@ where
     /// # Errors
     ///
     /// [`Denied::Full`] if the key is not known and there is no space for it, whatever
-    /// [`WhenFull`](crate::WhenFull) says: there is no limiter to call `call` with.
+    /// [`WhenFull`](crate::keyed::WhenFull) says: there is no limiter to call `call` with.
     ///
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Each, Keyed, TokenBucket, quota};
+    /// use sluicegate::{Keyed, TokenBucket, quota};
+    /// use sluicegate::keyed::Each;
     ///
     /// let each = Each::new(|_: &String| TokenBucket::new(quota!(10 / hour, max_debt 5)));
     /// let keyed = Keyed::<String, _>::with(each);

@@ -31,7 +31,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
     }
 
     /// Returns the memory of the slots for keys, in bytes. Memory that keys and limiters hold
-    /// elsewhere (the text of a `String`, a limiter of [`Each`](crate::Each)) is not
+    /// elsewhere (the text of a `String`, a limiter of [`Each`](crate::keyed::Each)) is not
     /// included.
     ///
     /// Takes the shared lock of one shard after the other.

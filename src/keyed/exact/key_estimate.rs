@@ -24,7 +24,8 @@ use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
 use crate::keyed::observe::Observe;
-use crate::limiter::{Limiter, Settle};
+use crate::limiter::Limiter;
+use crate::settle::Settle;
 use crate::time::clock::Clock;
 
 use super::Keyed;
@@ -33,7 +34,7 @@ use super::each::Each;
 
 use self::owned::OwnedHome;
 
-/// An [`Estimate`](crate::Estimate) of the limiter of one key, to be settled when it is known what
+/// An [`Estimate`](crate::settle::Estimate) of the limiter of one key, to be settled when it is known what
 /// was used.
 ///
 /// [`Keyed::try_acquire_settleable`] returns it, and
@@ -156,7 +157,7 @@ where
     /// # Errors
     ///
     /// The limiter's error; and [`Denied::Full`] if the key is not known and there is no space for it,
-    /// whatever [`WhenFull`](crate::WhenFull) says: there is no limiter that could be settled.
+    /// whatever [`WhenFull`](crate::keyed::WhenFull) says: there is no limiter that could be settled.
     #[doc(alias = "reserve", alias = "precharge")]
     pub fn try_acquire_settleable<'a, Q>(
         &'a self,
@@ -197,7 +198,7 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
         self.permits
     }
 
-    /// Settles with what was used in fact, as [`Estimate::settle`](crate::Estimate::settle) does, if
+    /// Settles with what was used in fact, as [`Estimate::settle`](crate::settle::Estimate::settle) does, if
     /// the key still has the limiter that was charged; see [`KeyEstimate`] for what is done otherwise.
     ///
     /// Locks the key's shard for a moment, as [`with_limiter`](Keyed::with_limiter) does. Does not allocate,
@@ -231,7 +232,7 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
 
     /// Gives back `permits` of those that are charged, or all if there are fewer; the estimate keeps
     /// the others. Returns how many were taken off what the key's limiter has charged, as
-    /// [`Estimate::give_back`](crate::Estimate::give_back) does: none if it is no longer the one that was
+    /// [`Estimate::give_back`](crate::settle::Estimate::give_back) does: none if it is no longer the one that was
     /// charged.
     ///
     /// Locks the key's shard shared for a moment. Does not allocate.

@@ -21,7 +21,7 @@ use super::per_key::{Answer, Engine, Settled};
 /// A penalty for each key: 8 bytes for each that has offended, and nothing for the others.
 ///
 /// In a [`Keyed`], it refuses the keys whose penalty runs, and grants all others everything: what
-/// [`PenaltyBox`](crate::PenaltyBox) does for one caller. Only [`offend`](Keyed::offend) and
+/// [`PenaltyBox`](crate::penalty::PenaltyBox) does for one caller. Only [`offend`](Keyed::offend) and
 /// [`penalize_for`](Keyed::penalize_for) make a key known, so requests of callers that behave leave
 /// nothing behind. A key is forgotten some time after its penalty has ended, its offences no longer
 /// count, and the next penalty would be the first.
@@ -30,7 +30,7 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// **A running penalty is never lost**, and no offence that counts: a key is evicted only if nothing
 /// has to be remembered of it. A store that has as many keys as
-/// [`max_keys`](crate::KeyedBuilder::max_keys) allows and cannot evict one takes no new one: `offend`
+/// [`max_keys`](crate::keyed::KeyedBuilder::max_keys) allows and cannot evict one takes no new one: `offend`
 /// for it returns [`Denied::Full`], and the offence is not counted. So a caller with very many
 /// addresses can keep the store from noting *new* offenders, but cannot free any. The address of an
 /// offence counts for two periods, so choose `max_keys` for twice the addresses that may offend in a
@@ -41,7 +41,9 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Keyed, Penalties, PenaltyRule, rate};
+/// use sluicegate::{Keyed, rate};
+/// use sluicegate::keyed::Penalties;
+/// use sluicegate::penalty::PenaltyRule;
 ///
 /// let rule = PenaltyRule::new(rate!(5 / 10 minutes), Duration::from_secs(3_600))?;
 /// let log_ins = Keyed::<String, _>::builder(Penalties::new(rule)).max_keys(100_000).build()?;
@@ -64,8 +66,8 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// # Accuracy
 ///
-/// That of a [`PenaltyBox`](crate::PenaltyBox), for each key. Every call reads the clock itself.
-/// [`WhenFull`](crate::WhenFull) has no effect: no request needs space for its key.
+/// That of a [`PenaltyBox`](crate::penalty::PenaltyBox), for each key. Every call reads the clock itself.
+/// [`WhenFull`](crate::keyed::WhenFull) has no effect: no request needs space for its key.
 pub struct Penalties<C = DefaultClock> {
     core: PenaltyCore<C>,
 }
@@ -91,7 +93,7 @@ impl<C: Clock> Penalties<C> {
         self.core.rule()
     }
 
-    /// Replaces the rule for all keys, as [`PenaltyBox::reconfigure`](crate::PenaltyBox::reconfigure)
+    /// Replaces the rule for all keys, as [`PenaltyBox::reconfigure`](crate::penalty::PenaltyBox::reconfigure)
     /// does. A store's is behind [`Keyed::limiter`].
     pub fn reconfigure(&self, rule: PenaltyRule) {
         self.core.change_rule(rule);
@@ -187,7 +189,7 @@ where
     S: BuildHasher,
 {
     /// Counts a number of `offences` of the key, and begins a penalty if they are enough, as
-    /// [`PenaltyBox::offend`](crate::PenaltyBox::offend) does.
+    /// [`PenaltyBox::offend`](crate::penalty::PenaltyBox::offend) does.
     ///
     /// Holds the lock of the key's shard shared if the key is known, and otherwise exclusively, to
     /// insert it. Does not allocate if the key is known. The observer is not told.
@@ -204,7 +206,7 @@ where
     }
 
     /// Begins a penalty of `length` for the key, unless one runs that ends later, as
-    /// [`PenaltyBox::penalize_for`](crate::PenaltyBox::penalize_for) does. Costs as much as
+    /// [`PenaltyBox::penalize_for`](crate::penalty::PenaltyBox::penalize_for) does. Costs as much as
     /// [`offend`](Keyed::offend).
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
-/// A limiter of keys: [`Buckets`](crate::Buckets) or [`Each`](crate::Each). It cannot be
+/// A limiter of keys: [`Buckets`](crate::keyed::Buckets) or [`Each`](crate::keyed::Each). It cannot be
 /// implemented elsewhere.
 pub trait PerKey<K>: Engine<K> {}
 

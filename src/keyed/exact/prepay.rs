@@ -1,4 +1,4 @@
-//! A store of buckets, from which the seats of [hot keys](crate::HotKeys) are prepaid.
+//! A store of buckets, from which the seats of [hot keys](crate::keyed::HotKeys) are prepaid.
 
 use core::cell::Cell;
 use core::hash::{BuildHasher, Hash};

@@ -34,7 +34,7 @@ use super::buckets::tiers::Tier;
 use super::store::{KeyPlace, NoRoom};
 
 /// Permits of a key that are the caller's, to be used from an instant on: what a
-/// [`Reservation`](crate::Reservation) is for a limiter without keys.
+/// [`Reservation`](crate::wait::Reservation) is for a limiter without keys.
 ///
 /// Made by `reserve` of a `Keyed` of buckets. The permits are taken: to drop a reservation is to keep them.
 ///
@@ -49,7 +49,8 @@ use super::store::{KeyPlace, NoRoom};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{AcquireError, Keyed, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::wait::AcquireError;
 ///
 /// let users = Keyed::<String>::new(quota!(10 / second));
 /// let now = users.reserve("ada", 10)?;
@@ -174,13 +175,13 @@ where
     /// A reservation is a debt, bounded by the quota's `max_debt`. Reservations of a key are for
     /// different instants, in the order in which they were made. In all else the same as
     /// [`try_acquire`](Keyed::try_acquire), with one lock of the shard more. Behind a
-    /// [`QueuedKeys`](crate::QueuedKeys) it overtakes those in line.
+    /// [`QueuedKeys`](crate::keyed::QueuedKeys) it overtakes those in line.
     ///
     /// # Errors
     ///
     /// * [`AcquireError::TooLarge`] for more than the burst.
     /// * [`AcquireError::LineFull`] if the debt would be too deep, or the key is not known and there is no
-    ///   space for it (if [`WhenFull`](crate::WhenFull) says so).
+    ///   space for it (if [`WhenFull`](crate::keyed::WhenFull) says so).
     pub fn reserve<'a, Q>(
         &'a self,
         key: &'a Q,

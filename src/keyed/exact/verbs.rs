@@ -32,7 +32,7 @@ where
     ///
     /// * [`Denied::Wait`] and [`Denied::TooLarge`] as for a limiter without keys.
     /// * [`Denied::Full`] if the key is not known and there is no space for it, if
-    ///   [`WhenFull`](crate::WhenFull) says so.
+    ///   [`WhenFull`](crate::keyed::WhenFull) says so.
     ///
     /// # Examples
     ///
@@ -101,7 +101,7 @@ where
     /// for the key. Takes nothing, and makes no key known.
     ///
     /// `peek(key, 0)` reads what is available. Copies a key that is not known, except for
-    /// [`Penalties`](crate::Penalties); does not allocate otherwise. The observer is not told.
+    /// [`Penalties`](crate::keyed::Penalties); does not allocate otherwise. The observer is not told.
     ///
     /// # Errors
     ///

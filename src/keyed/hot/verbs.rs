@@ -182,7 +182,8 @@ impl<S> HotKeys<S> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{HotKeys, Keyed, quota};
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate::keyed::HotKeys;
     ///
     /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour)));
     /// while limiter.try_acquire(&7, 1).is_ok() {}

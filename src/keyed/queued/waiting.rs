@@ -138,7 +138,7 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
         self
     }
 
-    /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter)
+    /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter)
     /// does; to be set before the first poll. If it is dropped meanwhile, its permits are spent.
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> WaitingForKey<'a, K, T> {
         self.caller.jitter = Some(jitter.into());

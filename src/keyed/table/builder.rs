@@ -74,7 +74,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{KeyTable, WhenFull, quota};
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::WhenFull;
 ///
 /// let table = KeyTable::<str>::builder(quota!(10 / second))
 ///     .tier(quota!(1_000 / second))

@@ -1,4 +1,4 @@
-//! A table as the store that [hot keys](crate::HotKeys) prepay permits from.
+//! A table as the store that [hot keys](crate::keyed::HotKeys) prepay permits from.
 
 use core::hash::{BuildHasher, Hash};
 

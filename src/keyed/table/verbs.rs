@@ -240,7 +240,7 @@ where
     ///
     /// * [`Denied::Wait`] if the key has fewer than `permits` now;
     /// * [`Denied::TooLarge`] if `permits` is more than the burst;
-    /// * [`Denied::Full`] if there is no slot for the key, and [`WhenFull`](crate::WhenFull) (or
+    /// * [`Denied::Full`] if there is no slot for the key, and [`WhenFull`](crate::keyed::WhenFull) (or
     ///   the bucket that such keys share) denies it.
     #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline(always)]
@@ -251,7 +251,7 @@ where
     /// Takes as many of `permits` for the key as it has.
     ///
     /// Otherwise the same as [`try_acquire`](KeyTable::try_acquire). If there is no slot for the
-    /// key, [`WhenFull::Admit`](crate::WhenFull::Admit) grants all of them, up to the burst.
+    /// key, [`WhenFull::Admit`](crate::keyed::WhenFull::Admit) grants all of them, up to the burst.
     ///
     /// # Errors
     ///
@@ -262,7 +262,7 @@ where
 
     /// Takes all of `permits` for the key, or none, like [`try_acquire`](KeyTable::try_acquire),
     /// and returns a [`Receipt`] by which they can be given back, as long as nothing has happened
-    /// to the key since. (Permits granted by [`WhenFull`](crate::WhenFull) cannot be given back.)
+    /// to the key since. (Permits granted by [`WhenFull`](crate::keyed::WhenFull) cannot be given back.)
     /// Giving back reads the clock.
     ///
     /// # Errors

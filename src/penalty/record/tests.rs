@@ -108,16 +108,16 @@ fn a_penalty_is_never_too_short_and_ends_to_the_nanosecond_it_tells() {
     for now_nanos in [0, 1, 2_047, 2_048, SECOND + 77, u64::MAX - 1, u64::MAX] {
         for length in [1, 2_047, 2_048, 2_049, SECOND, 86_400 * SECOND, MAX_TIME_NANOS] {
             let penalty = Record::penalty(length, 3, now_nanos);
-            let Standing::Penalized { left_nanos } = penalty.standing(now_nanos) else {
+            let PenaltyState::Penalized { left_nanos } = penalty.standing(now_nanos) else {
                 panic!("it runs")
             };
             assert!((length..length + 2_048).contains(&left_nanos), "{length}: {left_nanos}");
             let last = now_nanos.wrapping_add(left_nanos - 1);
-            assert_eq!(penalty.standing(last), Standing::Penalized { left_nanos: 1 });
-            assert_eq!(penalty.standing(last.wrapping_add(1)), Standing::Free);
+            assert_eq!(penalty.standing(last), PenaltyState::Penalized { left_nanos: 1 });
+            assert_eq!(penalty.standing(last.wrapping_add(1)), PenaltyState::Free);
             assert_eq!(
                 penalty.standing(last.wrapping_add(70 * 365 * 86_400 * SECOND)),
-                Standing::Free
+                PenaltyState::Free
             );
             assert_eq!(penalty.repeats(), 3);
         }
@@ -137,7 +137,7 @@ fn a_penalty_from_ahead_of_the_clock_begins_anew_and_does_not_grow() {
         assert!(penalty.is_set_back(back_nanos), "{length}");
         let mut healed = penalty.healed(back_nanos);
         for _ in 0..3 {
-            let Standing::Penalized { left_nanos } = healed.standing(back_nanos) else {
+            let PenaltyState::Penalized { left_nanos } = healed.standing(back_nanos) else {
                 panic!("it runs")
             };
             assert!(left_nanos < longest + 2_048 && healed.scale_nanos() == longest);

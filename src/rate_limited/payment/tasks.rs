@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use core::task::{Context, Poll};
 
-use crate::limiter::Wait;
 use crate::wait::acquire;
 use crate::wait::error::AcquireError;
 use crate::wait::timer::Timer;
+use crate::wait::traits::Wait;
 use crate::wait::waiter::Asked;
 
 use super::Payment;

@@ -6,8 +6,8 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::limiter::Wait;
 use crate::wait::timer::Timer;
+use crate::wait::traits::Wait;
 
 use super::RateLimitedReader;
 

@@ -11,7 +11,7 @@ use std::string::String;
 /// # Examples
 ///
 /// ```
-/// let error = sluicegate::Calendar::days("Mars/Olympus").unwrap_err();
+/// let error = sluicegate::calendar::Calendar::days("Mars/Olympus").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "time zone is \"Mars/Olympus\": must be a name of the IANA time zone database, \
@@ -26,8 +26,8 @@ pub enum CalendarError {
         /// The given name.
         name: String,
     },
-    /// The amount of a [`Budget`](crate::Budget) is above
-    /// [`Budget::MAX_AMOUNT`](crate::Budget::MAX_AMOUNT).
+    /// The amount of a [`Budget`](crate::calendar::Budget) is above
+    /// [`Budget::MAX_AMOUNT`](crate::calendar::Budget::MAX_AMOUNT).
     Amount {
         /// The given amount.
         amount: u64,

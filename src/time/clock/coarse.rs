@@ -30,12 +30,13 @@ use super::quanta::QuantaClock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{CoarseClock, TokenBucket, quota};
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::clock::CoarseClock;
 ///
 /// let clock = CoarseClock::start(Duration::from_millis(1))?;
 /// let bucket = TokenBucket::with_clock(quota!(1_000 / second), clock);
 /// assert!(bucket.try_acquire(1).is_ok());
-/// # Ok::<(), sluicegate::ClockError>(())
+/// # Ok::<(), sluicegate::clock::ClockError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CoarseClock {

@@ -16,7 +16,8 @@ use super::Clock;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Clock, UnixClock};
+/// use sluicegate::Clock;
+/// use sluicegate::clock::UnixClock;
 ///
 /// let year_nanos = 31_556_952_000_000_000;
 /// assert!(UnixClock::new().now_nanos() > 50 * year_nanos);

@@ -18,7 +18,7 @@ use super::TimeLimiter;
 /// |---|---|---|
 /// | [`limit`](TimeLimiterBuilder::limit) | 1000 ms, then cancelled | how long, and what then |
 /// | [`timer`](TimeLimiterBuilder::timer) | [`ThreadTimer`] | what futures sleep on |
-/// | [`spawner`](TimeLimiterBuilder::spawner) | [`ThreadSpawner`](crate::ThreadSpawner) | where operations run without their callers |
+/// | [`spawner`](TimeLimiterBuilder::spawner) | [`ThreadSpawner`](crate::time_limit::ThreadSpawner) | where operations run without their callers |
 /// | [`observer`](TimeLimiterBuilder::observer) | none | is told of each end |
 #[must_use = "a builder builds nothing until it is told to"]
 pub struct TimeLimiterBuilder<T = ThreadTimer> {

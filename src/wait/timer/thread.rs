@@ -31,7 +31,7 @@ use self::keeper::{Keeper, now_nanos};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ThreadTimer, Timer};
+/// use sluicegate::wait::{ThreadTimer, Timer};
 ///
 /// async fn after_a_pause() -> u32 {
 ///     ThreadTimer.sleep(Duration::from_millis(5)).await;

@@ -20,7 +20,7 @@ use super::Timer;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Timer, TokioTimer};
+/// use sluicegate::wait::{Timer, TokioTimer};
 ///
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {

@@ -268,9 +268,9 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
-    use crate::limiter::sliding_window::Padded;
     use crate::time::clock::manual::ManualClock;
     use crate::window::ring::plan::Plan;
+    use crate::window::sliding_window::Padded;
 
     /// Returns the permits that others are granted, one after the other, before a caller that
     /// loses a race to each of them announces itself.

@@ -13,7 +13,8 @@ use crate::keyed::exact::Keyed;
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::each::Each;
 use crate::keyed::observe::Observe;
-use crate::limiter::{Limiter, Settle};
+use crate::limiter::Limiter;
+use crate::settle::Settle;
 use crate::time::clock::Clock;
 
 use super::{HasTenants, Home, KeyEstimate};

@@ -3,10 +3,10 @@
 use core::task::Waker;
 
 use super::*;
-use crate::limiter::sliding_window::Padded;
 use crate::time::clock::manual::ManualClock;
 use crate::wait::line;
 use crate::window::ring::plan::Plan;
+use crate::window::sliding_window::Padded;
 
 const MILLI: u64 = 1_000_000;
 

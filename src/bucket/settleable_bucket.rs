@@ -1,0 +1,193 @@
+//! The token bucket whose grants can be settled.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::bucket::carry::Carry;
+use crate::bucket::settle::SettleCore;
+use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
+use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::time::units;
+
+use super::verbs::{show_quota, verbs};
+use crate::limiter::Limiter;
+use crate::settle::settles;
+
+/// A [`TokenBucket`](crate::TokenBucket) for callers that know only afterwards how much they have
+/// used: they take an estimate, and settle it.
+///
+/// For the tokens of a language model, bytes of an answer, rows of a query: [`try_acquire_settleable`]
+/// takes the estimate, and [`Estimate::settle`] gives back what was not used, or takes what was used
+/// beyond it. With another bucket a caller has to charge the estimate for good, or take permits back
+/// only as long as nobody else has come in between ([`Receipt`](crate::settle::Receipt)), or add them as a
+/// `credit`, which exceeds the bound.
+///
+/// [`try_acquire_settleable`]: SettleableBucket::try_acquire_settleable
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
+///
+/// // 100,000 tokens a minute. Answers may exceed their estimates, by 20,000 in all.
+/// let tokens = SettleableBucket::new(quota!(100_000 / minute, max_debt 20_000));
+///
+/// let estimate = tokens.try_acquire_settleable(4_000)?;
+/// let used = 2_600; // as the model's answer says
+/// estimate.settle(used)?;
+/// assert!(tokens.try_acquire(97_400).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Accuracy
+///
+/// In any span of time it admits at most the burst plus the tokens earned in that span, and
+/// `max_debt` more if grants are settled for more than was estimated or forced, whatever threads and
+/// clocks do. Permits that were given back count for the callers that took them then, as far as there
+/// are any, and no longer for those that gave them back. The tokens are earned as exactly as by a
+/// [`TokenBucket`](crate::TokenBucket).
+///
+/// Permits given back can be taken by others for at least three quarters of the time in which the
+/// bucket fills, less the time in which as much is earned: see [`Estimate`] for what is lost
+/// when. The limiter is laid out for the time in which its first quota fills. After a reconfiguration
+/// to a quota that fills in a quarter of that time or less, most of what is given back is lost; with one
+/// that takes longer, no more is kept than is earned in the first time. For a quota that is so different
+/// make a new limiter.
+///
+/// A denial tells the least wait that suffices, to the nanosecond, with what was given back; if
+/// somebody settles in the meantime, it may be less. What a grant says remains may leave out
+/// what was given back, and so does `Debug`; [`peek`](SettleableBucket::peek) counts it. A lease takes only
+/// what nobody has given back, and so do `force` and a [`Snapshot`](crate::bucket::Snapshot). While another
+/// caller is in the middle of taking what was given back, a denial may come too early, and its wait be
+/// too long.
+///
+/// # Cost
+///
+/// A grant costs what that of a `TokenBucket` does, with or without an estimate to settle,
+/// as long as the bucket itself has the permits. If it has too few, what was given back is looked at,
+/// and taken by up to four more compare-and-swaps. To give permits back is one or two compare-and-swaps,
+/// and one more for each quarter of the burst.
+///
+/// # Fairness
+///
+/// None: a caller that asks when there are permits gets them. A `Queued` around it is a line in which
+/// callers wait for permits and for estimates, first come, first served.
+///
+/// # Memory ordering
+///
+/// A grant synchronizes with later grants if both took permits that nobody had given back. A denial
+/// does not synchronize.
+pub struct SettleableBucket<C = DefaultClock> {
+    core: SettleCore<C>,
+}
+
+#[cfg(feature = "std")]
+impl SettleableBucket {
+    /// Creates a bucket of `quota` on a clock of its own.
+    #[must_use]
+    pub fn new(quota: impl Into<Quota>) -> SettleableBucket {
+        SettleableBucket::with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> SettleableBucket<C> {
+    /// Creates a bucket of `quota` on `clock`, which is read once.
+    #[must_use]
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> SettleableBucket<C> {
+        SettleableBucket { core: SettleCore::new(Terms::of_quota(quota.into()), clock) }
+    }
+
+    /// Makes the limiter start with `tokens` tokens instead of full: for a new limiter, as what it
+    /// has granted before no longer counts. Does not block or allocate. Reads the clock twice.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    pub fn starting_with(self, tokens: u64) -> Result<SettleableBucket<C>, ConfigError> {
+        Ok(SettleableBucket { core: self.core.starting_with(tokens)? })
+    }
+
+    /// Takes all of `permits`, or none if too few are available.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
+    /// and changes nothing. A denial leaves everything as it was, unless it heals the limiter: see
+    /// [`Clock`]. Two callers that need what was given back may both be denied where one could
+    /// have been granted.
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices.
+    /// * [`Denied::TooLarge`] if the limiter can never hold that many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let limiter = SettleableBucket::with_clock(quota!(2 / second), ManualClock::new());
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
+    }
+}
+
+settles!(
+    SettleableBucket<C>,
+    core,
+    "SettleableBucket::with_clock(quota!(10 / minute), ManualClock::new())"
+);
+
+verbs!(
+    SettleableBucket,
+    show_quota,
+    "SettleableBucket::with_clock(quota!(2 / second, max_debt 2), &clock)"
+);
+
+impl<C: Clock> SettleableBucket<C> {
+    /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
+    ///
+    /// Unless the quota stays the same, what was given back before is lost, and what was taken
+    /// before cannot be given back any more.
+    /// In all else the same as [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
+    pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
+        self.core.reconfigure(&Terms::of_quota(quota.into()), carry);
+    }
+
+    /// Returns the quota in force.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.core.terms().quota()
+    }
+}
+
+/// Reservations: of what was given back and what there is, if that is enough now; otherwise on credit, when
+/// what was given back does not count. Reads the clock up to three times.
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> crate::wait::traits::Reserve for SettleableBucket<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError> {
+        self.core.reserve_within(permits, longest)
+    }
+}

@@ -1,0 +1,347 @@
+//! A switch in front of a limiter: limiting, open or closed, changed while it is in use.
+
+#[cfg(feature = "wait")]
+mod wait;
+
+#[cfg(feature = "wait")]
+use self::wait::SettleHook;
+use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::sync::Ordering::{Acquire, Release};
+use crate::sync::{AtomicWord, Word};
+
+use crate::limiter::Limiter;
+use crate::settle::Settle;
+
+/// A limiter that grants every request.
+///
+/// For callers without a limit among others that have one, and inside a [`Gate`] for a limit
+/// that is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate;
+/// reads no clock. Its [`limit`](Grant::limit) and what remains are [`u64::MAX`]: that stands
+/// for "no limit".
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::Unlimited;
+///
+/// let bucket = TokenBucket::new(quota!(5 / second));
+/// let limiter = |is_paying| -> &dyn Limiter { if is_paying { &Unlimited } else { &bucket } };
+/// assert!(limiter(true).try_acquire(1_000_000).is_ok());
+/// assert!(limiter(false).try_acquire(1_000_000).is_err());
+/// ```
+#[doc(alias = "Inf")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unlimited;
+
+impl Unlimited {
+    /// Returns the answer to every request.
+    #[inline]
+    pub(crate) fn grant(permits: u64) -> Grant {
+        Grant::unused(permits, u64::MAX)
+    }
+}
+
+impl Limiter for Unlimited {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        Ok(Unlimited::grant(permits))
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::free)
+    }
+
+    fn reset(&self) {}
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+}
+
+/// Charges nobody, so there is nothing to settle: all that was not used counts as given back.
+impl Settle for Unlimited {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        self.try_acquire(permits).map(Estimate::free)
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach_free(slot)
+    }
+}
+
+/// The treatment of requests by a [`Gate`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GateMode {
+    /// The limiter decides.
+    #[default]
+    Limiting,
+    /// Every request is granted, and nothing is charged to the limiter.
+    Open,
+    /// Every request for one permit or more is denied, and nothing is charged to the limiter.
+    Closed,
+}
+
+impl Word for GateMode {
+    #[inline]
+    fn from_bits(bits: u64) -> GateMode {
+        match bits {
+            0 => GateMode::Limiting,
+            1 => GateMode::Open,
+            _ => GateMode::Closed,
+        }
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self as u64
+    }
+}
+
+/// Wraps a limiter in a switch: it limits, admits everything, or admits nothing.
+///
+/// The mode can be changed at any time, from any thread. Use it to turn a limiter off while an
+/// incident lasts (a kill switch), to stop a caller altogether, or for a limit of zero that is
+/// to be opened later: `Gate::with_mode(limiter, GateMode::Closed)`.
+///
+/// While the gate is [`Open`](GateMode::Open) or [`Closed`](GateMode::Closed), the limiter is
+/// not asked and **nothing is charged to it**, so it keeps earning. When the gate limits again,
+/// the limiter is usually full, whatever was admitted in the meantime.
+///
+/// | mode | grants | `limit` and `remaining` of a grant | denies |
+/// |---|---|---|---|
+/// | `Limiting` | what the limiter grants | those of the limiter | what the limiter denies |
+/// | `Open` | everything | [`u64::MAX`] | nothing |
+/// | `Closed` | requests for 0 permits | 0 | all others: [`Denied::TooLarge`], with a limit of 0 |
+///
+/// A denial by a closed gate has no [`retry_after`](Denied::retry_after), because time alone
+/// does not open it.
+///
+/// A gate is called through the trait [`Limiter`], and its calls block and allocate as the
+/// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The
+/// gate itself costs each call one load of a word that only changes of the mode write. If the
+/// limiter can be settled, so can the gate: see [`Settle`](crate::settle::Settle).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::{Gate, GateMode};
+///
+/// let gate = Gate::new(TokenBucket::new(quota!(5 / second)));
+/// assert!(gate.try_acquire(6).is_err());
+///
+/// gate.set(GateMode::Open);
+/// assert_eq!(gate.try_acquire(1_000_000)?.remaining(), u64::MAX);
+///
+/// gate.set(GateMode::Closed);
+/// let denied = gate.try_acquire(1).unwrap_err();
+/// assert_eq!((denied.limit(), denied.retry_after()), (Some(0), None));
+///
+/// gate.set(GateMode::Limiting);
+/// assert_eq!(gate.try_acquire(5)?.limit(), 5);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+///
+/// # Accuracy
+///
+/// The bound of the limiter holds for what is granted while the gate limits. A call that begins
+/// after [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that
+/// is in progress may still be decided by the old one.
+///
+/// Callers can wait for a gate if they can for its limiter. Those in line when a gate is opened are
+/// granted their permits, and those in line when it is closed are refused: all have their answers when
+/// `set` returns.
+///
+/// A `Keyed` store keeps a key whose gate's mode was changed: such a gate is not
+/// [idle](Limiter::is_idle).
+///
+/// # Fairness
+///
+/// That of the limiter.
+///
+/// # Memory ordering
+///
+/// That of the limiter, while the gate limits. Besides, what a thread did before it set a mode
+/// happens before what callers do that find this mode. So a limiter that is reconfigured before
+/// its gate is set to limit is never found with its old quota. Grants of an open gate do not
+/// synchronize with each other.
+#[doc(alias = "kill switch")]
+#[doc(alias = "valve")]
+#[derive(Debug)]
+pub struct Gate<L> {
+    mode: AtomicWord<GateMode>,
+    /// The mode of a new gate, for `is_idle`.
+    first: GateMode,
+    limiter: L,
+    #[cfg(feature = "wait")]
+    hook: SettleHook<L>,
+}
+
+impl<L> Gate<L> {
+    /// Wraps `limiter` in a gate that limits.
+    #[must_use]
+    pub fn new(limiter: L) -> Gate<L> {
+        Gate::with_mode(limiter, GateMode::Limiting)
+    }
+
+    /// Wraps `limiter` in a gate that starts in `mode`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::Limiter;
+    /// use sluicegate::compose::{Gate, GateMode, Unlimited};
+    ///
+    /// // Nothing may pass until somebody opens it, and then everything.
+    /// let gate = Gate::with_mode(Unlimited, GateMode::Closed);
+    /// assert!(gate.try_acquire(1).is_err());
+    /// gate.set(GateMode::Open);
+    /// assert!(gate.try_acquire(1).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_mode(limiter: L, mode: GateMode) -> Gate<L> {
+        Gate {
+            mode: AtomicWord::new(mode),
+            first: mode,
+            limiter,
+            #[cfg(feature = "wait")]
+            hook: SettleHook::new(),
+        }
+    }
+}
+
+impl<L> Gate<L> {
+    /// Sets the mode, for all calls that begin from now on, and for callers that wait. Wait-free; does
+    /// not allocate; reads no clock.
+    ///
+    /// With the feature `wait`, it takes a lock for a moment. If anybody has ever stood in line for the
+    /// gate, it also settles for those in line, as `reset` would, which reads the limiter's clock.
+    pub fn set(&self, mode: GateMode) {
+        // ORDERING: Release, so that a caller that finds this mode also finds what was changed
+        // before it, such as the quota of the limiter. Pairs with the load in `mode`.
+        // MODEL: `a_gate_that_limits_again_is_found_with_the_quota_of_before`.
+        self.mode.store(mode, Release);
+        #[cfg(feature = "wait")]
+        self.hook.settle(self);
+    }
+
+    /// Returns the mode in force.
+    #[inline]
+    #[must_use]
+    pub fn mode(&self) -> GateMode {
+        // ORDERING: Acquire; pairs with the store in `set`. It precedes the limiter's loads.
+        // MODEL: `a_gate_that_limits_again_is_found_with_the_quota_of_before`.
+        self.mode.load(Acquire)
+    }
+
+    /// Returns the wrapped limiter, for its other methods. They take no notice of the mode.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.limiter
+    }
+
+    /// Unwraps the limiter.
+    #[must_use]
+    pub fn into_limiter(self) -> L {
+        self.limiter
+    }
+}
+
+impl<L: Limiter> Limiter for Gate<L> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire(permits),
+            GateMode::Open => Unlimited.try_acquire(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_up_to(permits),
+            GateMode::Open => Unlimited.try_acquire_up_to(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.peek(permits),
+            GateMode::Open => Unlimited.peek(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.peek_ahead(permits),
+            GateMode::Open => Unlimited.peek(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_revocable(permits),
+            GateMode::Open => Unlimited.try_acquire(permits).map(Receipt::free),
+            GateMode::Closed => closed(permits).map(Receipt::free),
+        }
+    }
+
+    /// Makes the limiter full again, in any mode. The mode stays.
+    fn reset(&self) {
+        self.limiter.reset();
+    }
+
+    // A gate that was set by hand would not come back as it is if a store dropped it.
+    fn is_idle(&self) -> bool {
+        self.mode() == self.first && self.limiter.is_idle()
+    }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
+    }
+}
+
+/// An [`Estimate`] is settled as it was taken, whatever the mode is then: with the limiter if that
+/// granted it, and otherwise with nobody.
+impl<L: Settle> Settle for Gate<L> {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_settleable(permits),
+            GateMode::Open => Unlimited.try_acquire(permits).map(Estimate::free),
+            GateMode::Closed => closed(permits).map(Estimate::free),
+        }
+    }
+
+    fn let_line_look_again(&self) {
+        self.limiter.let_line_look_again();
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        // First without a charge: such an estimate may be the limiter's, too.
+        Detached::attach_free(slot).or_else(|| self.limiter.take_up(slot))
+    }
+}
+
+/// Returns the answer of a closed gate.
+fn closed(permits: u64) -> Result<Grant, Denied> {
+    match permits {
+        0 => Ok(Grant::unused(0, 0)),
+        _ => Err(Denied::TooLarge { limit: 0, which: 0 }),
+    }
+}

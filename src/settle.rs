@@ -1,0 +1,213 @@
+//! The verb of limiters whose grants can be settled.
+
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+mod owned;
+
+pub use crate::decision::estimate::Estimate;
+pub use crate::decision::estimate::detached::Detached;
+pub use crate::decision::receipt::Receipt;
+pub use crate::decision::settled::{Settled, Unpaid};
+
+use crate::decision::denied::Denied;
+
+use crate::limiter::Limiter;
+
+/// Limiters for callers that know only afterwards how much they have used: they take an estimate now,
+/// and settle it with what was used.
+///
+/// | limiter | what was not used comes back |
+/// |---|---|
+/// | [`SettleableBucket`](crate::bucket::SettleableBucket) | for most of the time in which it fills |
+/// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow`, `Budget` | until the window that was charged ends |
+/// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
+/// | an `All` of these, also with an amount for each | as to each of them |
+/// | a [`Gate`](crate::Gate), a `Counted`, a pointer to one of these | as to what is inside |
+/// | a `Queued`, which lets those in line look again | as to what is inside |
+/// | [`Unlimited`](crate::Unlimited) | always |
+///
+/// [`Estimate`] says what is given back when, and what becomes of what was used beyond an estimate. A
+/// `Keyed` of `Each<Arc<..>>` of such limiters is settled by key, without this trait: see `KeyEstimate`.
+///
+/// Others cannot be settled. The words of a `KeyTable` do not tell one key that had a place from the
+/// next, so what is given back late could be another's. Permits that were spent from a shard of a
+/// `Sharded` have no date, so nobody could tell how long they may be given back; a lease of it gives
+/// back what was not used, and holds its capacity until then. Logs have no count to take permits off.
+/// A `TopUp` gives back by receipts.
+///
+/// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Denied, FixedWindow, quota, rate};
+/// use sluicegate::bucket::SettleableBucket;
+/// use sluicegate::settle::{Estimate, Settle};
+///
+/// /// Takes the estimate from each limiter, or nothing from any.
+/// fn admit<'a>(limits: &'a [Box<dyn Settle>], tokens: u64) -> Result<Vec<Estimate<'a>>, Denied> {
+///     // If one is denied, those before it are settled with nothing.
+///     let mut estimates: Vec<Estimate<'a>> = Vec::new();
+///     for limit in limits {
+///         match limit.try_acquire_settleable(tokens) {
+///             Ok(estimate) => estimates.push(estimate),
+///             Err(denied) => {
+///                 estimates.iter_mut().for_each(|estimate| _ = estimate.give_back(tokens));
+///                 return Err(denied);
+///             }
+///         }
+///     }
+///     Ok(estimates)
+/// }
+///
+/// let limits: [Box<dyn Settle>; 2] = [
+///     Box::new(SettleableBucket::new(quota!(10_000 / minute))),
+///     Box::new(FixedWindow::new(rate!(100_000 / day))?),
+/// ];
+/// for estimate in admit(&limits, 4_000)? {
+///     estimate.settle(2_600)?;
+/// }
+/// assert_eq!(limits[1].peek(0)?.remaining(), 97_400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Settle: Limiter {
+    /// Does the same as [`try_acquire`](Limiter::try_acquire), for a caller that knows
+    /// afterwards how much it has used: see [`Estimate`]. Blocks no more than that.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Limiter::try_acquire). An estimate of more than the limiter can
+    /// ever grant is [`Denied::TooLarge`], also if less may be used in the end.
+    #[doc(alias = "reserve", alias = "precharge")]
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
+
+    /// Does the same as [`try_acquire_settleable`](Settle::try_acquire_settleable); the estimate keeps the
+    /// limiter alive, so it can be moved into a task that is spawned, or kept in a struct.
+    ///
+    /// One that was waited for, or that a limiter behind an `Arc<dyn Settle>` has granted, becomes such a
+    /// one by [`Estimate::into_owned`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_settleable`](Settle::try_acquire_settleable).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::settle::Settle;
+    ///
+    /// let tokens = Arc::new(SettleableBucket::new(quota!(10_000 / hour)));
+    /// let estimate = tokens.try_acquire_settleable_owned(4_000)?;
+    /// let answer = thread::spawn(move || estimate.settle(1_500));
+    /// assert_eq!(answer.join().unwrap()?.given_back(), 2_500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    fn try_acquire_settleable_owned(
+        self: &alloc::sync::Arc<Self>,
+        permits: u64,
+    ) -> Result<Estimate<'static>, Denied>
+    where
+        Self: Sized + 'static,
+    {
+        Ok(self.try_acquire_settleable(permits)?.owned(alloc::sync::Arc::clone(self) as _))
+    }
+
+    /// Lets those in line look again, if it is a `Queued` or has one inside. Called when permits of an
+    /// estimate have come back.
+    fn let_line_look_again(&self) {}
+
+    /// Takes a detached estimate of this limiter out of the `slot`, and returns it as one that can be
+    /// settled. If it was taken from another limiter, leaves it there and returns `None`.
+    ///
+    /// The default takes up nothing. Then some estimates give nothing back: those of a key
+    /// (`KeyEstimate`), of an `All` of this limiter and of a line before it (`Queued`), and owned ones.
+    ///
+    /// A limiter of your own that wraps another one should pass this on to it, as well as
+    /// [`try_acquire_settleable`](Settle::try_acquire_settleable). It has to keep that limiter as long as
+    /// estimates of it live.
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        _ = slot;
+        None
+    }
+}
+
+/// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
+/// that grants ten permits.
+macro_rules! settles {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $core:ident, $ten:literal) => {
+        impl<C: Clock + Sync $(, $more: $bound)?> $Limiter<C $(, $more)?> {
+            /// Does the same as [`try_acquire`](Self::try_acquire), for a caller that knows
+            /// afterwards how much it has used: see [`Estimate`](crate::settle::Estimate).
+            ///
+            /// A bucket's costs no more; a window's, two loads. (To give back to a window of slots takes an
+            /// atomic operation for each slot that the charged one has yet to stay in it.) An estimate of 0 permits is always
+            /// granted, and can be settled for more.
+            ///
+            /// # Errors
+            ///
+            /// The same as for [`try_acquire`](Self::try_acquire). An estimate of more than the limiter
+            /// can ever grant is [`Denied::TooLarge`](crate::Denied::TooLarge), also if less may be
+            /// used in the end.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use sluicegate::*;
+            ///
+            #[doc = concat!("let limiter = ", $ten, ";")]
+            /// let estimate = limiter.try_acquire_settleable(6)?;
+            /// limiter.try_acquire(2)?;
+            /// let settled = estimate.settle(1)?;
+            /// assert_eq!(settled.given_back(), 5);
+            /// assert_eq!(limiter.peek(0)?.remaining(), 7);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[doc(alias = "reserve", alias = "precharge")]
+            pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                self.$core.try_acquire_settleable(permits)
+            }
+        }
+
+        impl<C: Clock + Send + Sync $(, $more: $bound)?> crate::settle::Settle
+            for $Limiter<C $(, $more)?>
+        {
+            fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                self.$core.try_acquire_settleable(permits)
+            }
+
+            fn take_up(&self, slot: &mut Option<crate::settle::Detached>) -> Option<Estimate<'_>> {
+                self.$core.take_up(slot)
+            }
+        }
+    };
+}
+
+pub(crate) use settles;
+
+/// Forwards the verb to the limiter behind a pointer.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
+        $(#[$attribute])*
+        impl<L: Settle + ?Sized> Settle for $Pointer {
+            fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                (**self).try_acquire_settleable(permits)
+            }
+
+            fn let_line_look_again(&self) {
+                (**self).let_line_look_again();
+            }
+
+            fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+                (**self).take_up(slot)
+            }
+        }
+    };
+}
+
+through!(&L);
+through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
+through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);

@@ -1,0 +1,347 @@
+//! Waiting for an estimate: a grant in line that can be settled.
+//!
+//! The call that serves the line may know nothing of estimates, and want permits only. So the
+//! first caller that waits for an estimate leaves word how to take one, and from then on every grant in
+//! line is taken so, and *kept* here under a number, until its caller is told. Then it is the caller's; or
+//! it is given back, if the caller has gone; or forgotten, if the caller wanted permits only.
+
+use core::cell::Cell;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+use slab::Slab;
+
+use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
+use crate::decision::grant::Grant;
+use crate::settle::Settle;
+use crate::sync::Lock;
+use crate::time::clock::Clock;
+use crate::wait::acquire::sleep;
+use crate::wait::block_on::thread_waker;
+use crate::wait::charged::Charged;
+use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::turn::{HasLine, TakesTurns};
+use crate::wait::waiter::{Asked, Waiter};
+
+use super::Queued;
+
+/// Estimates of callers in line that have not been told yet.
+pub(super) struct KeptEstimates<L> {
+    take: fn(&L, u64) -> Result<Detached, Denied>,
+    give_back: fn(&L, Detached),
+    kept: Lock<Slab<Detached>>,
+}
+
+impl<L: Settle> KeptEstimates<L> {
+    fn new() -> KeptEstimates<L> {
+        KeptEstimates {
+            take: |limiter, permits| limiter.try_acquire_settleable(permits).map(Estimate::detach),
+            give_back: |limiter, estimate| {
+                // The limiter's own, which tells nobody: the line may be locked.
+                if let Some(mut estimate) = limiter.take_up(&mut Some(estimate)) {
+                    estimate.give_back(u64::MAX);
+                }
+            },
+            kept: Lock::new(Slab::new()),
+        }
+    }
+}
+
+impl<L> KeptEstimates<L> {
+    /// Takes an estimate for the first in line, and keeps it.
+    pub(super) fn take(&self, limiter: &L, permits: u64) -> Result<(Grant, Charged), Denied> {
+        let estimate = (self.take)(limiter, permits)?;
+        let grant = estimate.grant();
+        let number = self.kept.lock().insert(estimate) as u64 + 1;
+        Ok((grant, Charged { before: 0, after: number, changes: 0 }))
+    }
+
+    /// Gives back what is kept of a grant. Returns whether anything was.
+    pub(super) fn give_back(&self, limiter: &L, charged: Charged) -> bool {
+        self.remove(charged).map(|estimate| (self.give_back)(limiter, estimate)).is_some()
+    }
+
+    /// Returns what is kept of a grant, and forgets it.
+    pub(super) fn remove(&self, charged: Charged) -> Option<Detached> {
+        let place = charged.after.checked_sub(1)?;
+        self.kept.lock().try_remove(place as usize)
+    }
+}
+
+/// A limiter with a line that estimates can be waited for.
+trait GivesEstimates: Sync {
+    fn try_now(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
+
+    /// Returns the estimate that is kept of a grant.
+    fn estimate(&self, grant: Grant, charged: Charged) -> Estimate<'_>;
+}
+
+impl<L: Settle, C: Clock + Send + Sync> GivesEstimates for Queued<L, C> {
+    fn try_now(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        self.try_acquire_settleable(permits)
+    }
+
+    fn estimate(&self, grant: Grant, charged: Charged) -> Estimate<'_> {
+        let mut kept = self.kept.get().and_then(|kept| kept.remove(charged));
+        // A limiter that takes up nothing takes nothing back.
+        self.take_up(&mut kept).unwrap_or_else(|| Estimate::spent(grant))
+    }
+}
+
+/// The way of one caller to the line. Notes the charge of its grant.
+struct ToLine<'a> {
+    limiter: &'a (dyn TakesTurns + Sync),
+    charged: Cell<Option<Charged>>,
+}
+
+impl HasLine for ToLine<'_> {
+    type Home = ();
+
+    fn home(_: &dyn TakesTurns) {}
+
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.limiter
+    }
+
+    fn granted(&self, charged: Charged) {
+        self.charged.set(Some(charged));
+    }
+}
+
+pin_project! {
+    /// A caller that waits for an [`Estimate`] of a [`Queued`], in the same line as callers that wait for
+    /// permits: a future for tasks, and [`wait`](WaitingForEstimate::wait) for threads.
+    ///
+    /// [`Queued::acquire_settleable_async`] makes it. Does nothing until it is polled; if it is polled again
+    /// after its answer, it asks anew.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`]. A caller that is refused has taken nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time. A caller that still stands in line leaves it, and has taken nothing. An
+    /// estimate that had been granted to it, without its having been polled since, is given back as by
+    /// [`settle(0)`](Estimate::settle), and those behind it move up.
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct WaitingForEstimate<'a, T: Timer = ThreadTimer> {
+        caller: Caller<'a>,
+        timer: T,
+        #[pin]
+        sleep: Option<T::Sleep>,
+    }
+}
+
+struct Caller<'a> {
+    limiter: &'a dyn GivesEstimates,
+    waiter: Waiter<ToLine<'a>>,
+    /// True if it has been denied, and stands in line or did.
+    has_asked: bool,
+}
+
+/// The answer to a caller, or the time to sleep before it asks again.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
+enum Answer<'a> {
+    Told(Result<Estimate<'a>, AcquireError>),
+    Sleep(Duration),
+}
+
+impl<'a> Caller<'a> {
+    fn ask(&mut self, waker: &Waker) -> Answer<'a> {
+        let asked = if self.has_asked {
+            self.waiter.ask(waker)
+        } else {
+            if let Ok(estimate) = self.limiter.try_now(self.waiter.permits()) {
+                return Answer::Told(Ok(estimate));
+            }
+            // A clock that panics leaves it without a place: then it begins anew.
+            let asked = self.waiter.stand(waker);
+            self.has_asked = true;
+            asked
+        };
+        let answer = match asked {
+            Asked::Sleep(longest) => return Answer::Sleep(longest),
+            Asked::Told(answer) => answer,
+        };
+        self.has_asked = false;
+        let charged = self.waiter.handle().charged.take().unwrap_or(Charged::NOTHING);
+        Answer::Told(answer.map(|grant| self.limiter.estimate(grant, charged)))
+    }
+}
+
+impl<'a, T: Timer> WaitingForEstimate<'a, T> {
+    /// Waits for no longer than `timeout`, counted from the first poll by the line's clock. If the permits
+    /// are known to come later, the caller is refused at once.
+    pub fn timeout(mut self, timeout: Duration) -> WaitingForEstimate<'a, T> {
+        self.caller.waiter.set_timeout(timeout);
+        self
+    }
+
+    /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does.
+    pub fn jitter(mut self, jitter: impl Into<Jitter>) -> WaitingForEstimate<'a, T> {
+        self.caller.waiter.set_jitter(jitter.into());
+        self
+    }
+
+    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    pub fn timer<U: Timer>(self, timer: U) -> WaitingForEstimate<'a, U> {
+        WaitingForEstimate { caller: self.caller, timer, sleep: None }
+    }
+
+    /// Blocks the thread until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`].
+    pub fn wait(mut self) -> Result<Estimate<'a>, AcquireError> {
+        let waker = thread_waker();
+        loop {
+            match self.caller.ask(&waker) {
+                Answer::Told(answer) => return answer,
+                Answer::Sleep(longest) => thread::park_timeout(longest),
+            }
+        }
+    }
+}
+
+impl<'a, T: Timer> Future for WaitingForEstimate<'a, T> {
+    type Output = Result<Estimate<'a>, AcquireError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        // A user's, which may panic when it is dropped: before there is an answer to be lost.
+        this.sleep.set(None);
+        match this.caller.ask(context.waker()) {
+            Answer::Told(answer) => Poll::Ready(answer),
+            Answer::Sleep(longest) => {
+                sleep(this.sleep, this.timer, longest, context);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T: Timer> fmt::Debug for WaitingForEstimate<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitingForEstimate")
+            .field("permits", &self.caller.waiter.permits())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waiting for estimates, where the limiter can be settled: where it implements [`Settle`].
+///
+/// Estimates and permits are waited for in one line. What an [`Estimate`] gives back goes to the first in
+/// it, who is woken.
+impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
+    /// Takes an estimate of `permits`, and blocks the thread until they are there. It is settled like that
+    /// of [`try_acquire_settleable`](Settle::try_acquire_settleable).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](crate::Wait::acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::wait::Queued;
+    ///
+    /// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / minute)));
+    /// let first = tokens.acquire_settleable(8_000)?;
+    /// thread::scope(|scope| {
+    ///     // Too many are taken, so it waits ...
+    ///     let second = scope.spawn(|| tokens.acquire_settleable(5_000).map(|it| it.permits()));
+    ///     // ... until the first answer is there, and shorter than expected.
+    ///     first.settle(2_000)?;
+    ///     assert_eq!(second.join().unwrap()?, 5_000);
+    ///     Ok::<(), Box<dyn std::error::Error>>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, AcquireError> {
+        self.acquire_settleable_async(permits).wait()
+    }
+
+    /// Does the same as [`acquire_settleable`](Queued::acquire_settleable), for no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and those of [`acquire`](crate::Wait::acquire).
+    pub fn acquire_settleable_timeout(
+        &self,
+        permits: u64,
+        timeout: Duration,
+    ) -> Result<Estimate<'_>, AcquireError> {
+        self.acquire_settleable_async(permits).timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout) with the time
+    /// until `deadline`. After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout).
+    pub fn acquire_settleable_until(
+        &self,
+        permits: u64,
+        deadline: Instant,
+    ) -> Result<Estimate<'_>, AcquireError> {
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(timeout) => self.acquire_settleable_timeout(permits, timeout),
+            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
+        }
+    }
+
+    /// Returns a future of an estimate of `permits`:
+    /// [`acquire_settleable`](Queued::acquire_settleable) for tasks.
+    pub fn acquire_settleable_async(&self, permits: u64) -> WaitingForEstimate<'_> {
+        self.kept.get_or_init(KeptEstimates::new);
+        let line = ToLine { limiter: self, charged: Cell::new(None) };
+        let waiter = Waiter::new(line, permits);
+        let caller = Caller { limiter: self, waiter, has_asked: false };
+        WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::settleable_bucket::SettleableBucket;
+    use crate::quota;
+    use crate::time::clock::manual::ManualClock;
+    use crate::wait::traits::Wait;
+
+    #[test]
+    fn nothing_is_kept_of_a_caller_that_was_told() {
+        let clock = ManualClock::new();
+        let bucket = SettleableBucket::with_clock(quota!(1_000 / second, burst 5), &clock);
+        let queued = Queued::with_clock(bucket, &clock);
+        _ = queued.acquire_settleable(5);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut permits = core::pin::pin!(queued.acquire_async(2));
+        let mut estimate = core::pin::pin!(queued.acquire_settleable_async(3));
+        assert!(permits.as_mut().poll(&mut context).is_pending());
+        assert!(estimate.as_mut().poll(&mut context).is_pending());
+        let kept = || queued.kept.get().map(|kept| kept.kept.lock().len());
+        clock.advance(Duration::from_millis(5));
+        assert!(permits.as_mut().poll(&mut context).is_ready());
+        assert_eq!(kept(), Some(1), "settled for the other, too");
+        assert!(estimate.as_mut().poll(&mut context).is_ready());
+        assert_eq!(kept(), Some(0));
+    }
+}

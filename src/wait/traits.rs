@@ -1,0 +1,375 @@
+//! The verbs of limiters that callers can wait for.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::decision::grant::Grant;
+use crate::wait::acquire::Waiting;
+use crate::wait::error::AcquireError;
+use crate::wait::limits::LineLimits;
+use crate::wait::line;
+use crate::wait::line::longest_wait;
+use crate::wait::reservation::Reservation;
+use crate::wait::turn::{Answered, CountedLine, CountsAnswers, HasLine, TakesTurns};
+
+use crate::limiter::Limiter;
+
+/// Limiters that callers can wait for: in one line for threads and tasks, first come, first served.
+///
+/// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
+/// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
+/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn: for a
+/// bucket exact, and with the caller's own permits (but too early if a caller has left ahead of a
+/// reservation that still stands in line). For a window an estimate, of when the last in
+/// line is due, as that one was told; a caller that comes back then may find that they have left it
+/// nothing.
+///
+/// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
+/// limiter's word; it says what differs. A [`Counted`](crate::Counted) and a
+/// [`Gate`](crate::Gate) implement it if the limiter inside does, with its line.
+///
+/// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
+/// turn: if it is told later, callers may receive up to one request more in a span of time than the
+/// bound says. A window counts it in the window in which the line is settled: what an earlier one
+/// would have granted, had anybody come, is lost.
+///
+/// A limiter that nobody waits for costs no more than without this trait. The first caller that
+/// waits allocates the line; a line takes about eighty bytes for each caller in it. To stand in
+/// line for a window may take a step for each caller ahead, to find the window of its turn. While
+/// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
+/// limiter, receipts and leases that are given back, and any other verb when the first in line is
+/// due: it then settles for those in line, reads the clock again, and wakes those that it grants
+/// their permits. (A verb that must not block only tries the lock.)
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::AcquireError;
+///
+/// let bucket = TokenBucket::new(quota!(1_000 / second, burst 5));
+/// bucket.acquire(5)?;
+/// // Blocks for a millisecond.
+/// bucket.acquire(1)?;
+/// // Blocks for no time at all: the permits would come too late.
+/// let refused = bucket.acquire_timeout(5, Duration::from_micros(100)).unwrap_err();
+/// assert!(matches!(refused, AcquireError::TimedOut { .. }));
+/// # Ok::<(), AcquireError>(())
+/// ```
+#[doc(alias = "until_ready")]
+pub trait Wait: Limiter {
+    /// Returns the line before this limiter, to ask about it, to bound it or to close it. It is the
+    /// same one every time.
+    ///
+    /// Where a limiter of your own returns another one than before, a `RateLimited` type that waits
+    /// stands there anew, and its turn in the line before passes unused.
+    fn line(&self) -> Line<'_>;
+
+    /// Takes all of `permits`, and blocks the thread until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TooLarge`] at once for more than the limiter can ever hold;
+    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
+    /// line has it.
+    #[doc(alias = "until_ready")]
+    fn acquire(&self, permits: u64) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).wait()
+    }
+
+    /// Does the same as [`acquire`](Wait::acquire), for no longer than `timeout` by the limiter's
+    /// clock. If the permits are not due by then, it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and those of [`acquire`](Wait::acquire).
+    fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire_timeout`](Wait::acquire_timeout) with the time until `deadline`.
+    /// After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_timeout`](Wait::acquire_timeout).
+    fn acquire_until(&self, permits: u64, deadline: Instant) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).wait_until(deadline)
+    }
+
+    /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
+    /// for tasks.
+    fn acquire_async(&self, permits: u64) -> Waiting<'_> {
+        Waiting::new(self.line().line, permits)
+    }
+}
+
+/// Limiters whose permits can be reserved: taken now, for the earliest instant at which they will
+/// have been earned.
+///
+/// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
+/// of a bucket are for different instants, in the order in which they were made. (In line, one that is made
+/// after callers have left may be for an earlier instant than one before it, which keeps what it was told.)
+///
+/// While callers wait in line, a reservation takes a place behind them: it is told the instant of its turn
+/// and keeps that, whatever becomes of the line. It counts for the bounds of the line, and is neither
+/// evicted nor closed out. It is charged when nobody waits ahead of it any more, or when its instant has
+/// come: see [waiting](crate::docs::waiting).
+///
+/// Buckets reserve, and windows of one word that follow one another: `FixedWindow`, `WindowFromFirst`,
+/// `CalendarWindow` and `Budget`.
+///
+/// A window reserves permits of windows to come, as far ahead as its `with_reservations` allows. A
+/// reservation is for the first window that has room for it after those that were reserved before: for
+/// the instant at which that begins, or at once if it is the present one. **In each window, what is
+/// granted and what is reserved are at most the limit.** As soon as a later window is reserved, the
+/// earlier ones are closed: what they have left is lost, as it is while a caller waits in line. A change
+/// of the limit leaves what was reserved where it is. A reset forgets it, and so does a snapshot, which
+/// counts it in the present window.
+///
+/// Others cannot reserve exactly. In a `SlidingCounter` what is granted until then would weigh on the
+/// window to come, and a reservation would fade from the start of its window instead of its instant. A
+/// `SlidingWindow`, a `MultiWindow` and the logs judge by the dates of all permits in the last `W`; one
+/// with a date to come would be counted in spans that end before it.
+pub trait Reserve: Limiter {
+    /// Takes all of `permits`, if they are earned within `longest`.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. While others wait in line it locks that, settles
+    /// for them (see [`Wait`]), and may allocate its place; to find its window may take a step for each ahead.
+    ///
+    /// # Errors
+    ///
+    /// * [`AcquireError::TooLarge`] for more than the burst, or than the limit of any window.
+    /// * [`AcquireError::TimedOut`] if they come later than that; `retry_after` is the wait that
+    ///   they would have taken.
+    /// * [`AcquireError::LineFull`] if the debt would be too deep, or the window too far ahead; or if others
+    ///   wait in line and that is full.
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError>;
+
+    /// Takes all of `permits`, whenever they will have been earned.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`reserve_within`](Reserve::reserve_within), except for
+    /// [`AcquireError::TimedOut`].
+    fn reserve(&self, permits: u64) -> Result<Reservation<'_>, AcquireError> {
+        self.reserve_within(permits, Duration::MAX)
+    }
+}
+
+/// The line of callers that wait for a limiter.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    line: CountedLine<'a>,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
+        Line { line: CountedLine { limiter, counts: None } }
+    }
+
+    /// Returns the same line, with `counts` of the answers to those that ask through this.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
+        Line { line: CountedLine { counts: Some(counts), ..self.line } }
+    }
+
+    pub(crate) fn limiter(self) -> &'a (dyn TakesTurns + Sync) {
+        self.line.limiter
+    }
+
+    /// Counts an answer, if anybody counts.
+    pub(crate) fn count_answer(self, answered: Answered<'_>) {
+        self.line.note(answered);
+    }
+
+    pub(crate) fn is_counted(self) -> bool {
+        self.line.is_counted()
+    }
+}
+
+impl Line<'_> {
+    /// Returns the number of callers in line, and reservations. Takes the line's lock.
+    #[must_use]
+    pub fn waiters(&self) -> usize {
+        self.limiter().queue().waiters()
+    }
+
+    /// Returns the permits that those in line wait for. Lock-free; may be out of date.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.limiter().queue().permits()
+    }
+
+    /// Bounds the line. Callers that already stand in it stay, but for those who would wait longer than
+    /// the new [longest wait](LineLimits::max_wait).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{TokenBucket, Wait, quota};
+    /// use sluicegate::wait::{AcquireError, LineLimits};
+    ///
+    /// let bucket = TokenBucket::new(quota!(1 / minute));
+    /// bucket.line().set_limits(LineLimits::new().max_waiters(0));
+    /// bucket.acquire(1)?;
+    /// assert!(matches!(bucket.acquire(1), Err(AcquireError::LineFull { .. })));
+    /// # Ok::<(), AcquireError>(())
+    /// ```
+    pub fn set_limits(&self, limits: LineLimits) {
+        self.limiter().queue().set_limits(limits);
+        longest_wait::keep_longest_wait(self.limiter());
+    }
+
+    /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
+    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep what they were
+    /// told.
+    pub fn close(&self) {
+        line::close(self.limiter());
+    }
+
+    /// Returns whether the line was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.limiter().queue().is_closed()
+    }
+}
+
+impl fmt::Debug for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("permits", &self.permits()).finish_non_exhaustive()
+    }
+}
+
+/// Implements [`Wait`] for a limiter whose `$core` takes turns.
+macro_rules! waits_by {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $($core:ident).+) => {
+        impl<C: crate::time::clock::Clock + Send + Sync $(, $more: $bound)?>
+            crate::wait::traits::Wait for $Limiter<C $(, $more)?>
+        {
+            fn line(&self) -> crate::wait::traits::Line<'_> {
+                crate::wait::traits::Line::of(&self.$($core).+)
+            }
+        }
+    };
+}
+
+/// Implements both traits for a limiter whose field `core` is a bucket's.
+macro_rules! waits {
+    ($Limiter:ident) => {
+        crate::wait::traits::waits_by!($Limiter<C>, core);
+
+        impl<C: crate::time::clock::Clock + Send + Sync> crate::wait::traits::Reserve
+            for $Limiter<C>
+        {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: core::time::Duration,
+            ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError>
+            {
+                let booked = self.core.reserve_within(permits, longest)?;
+                Ok(crate::wait::reservation::Reservation::new(&self.core, permits, booked))
+            }
+        }
+    };
+}
+
+/// Implements both traits for a limiter of windows whose `$core` is a counter's. In the example, `$two`
+/// constructs one that grants two permits in each window of so many `$seconds`.
+macro_rules! reserves_windows {
+    ($Limiter:ident, $($core:ident).+, $two:literal, $seconds:literal) => {
+        crate::wait::traits::waits_by!($Limiter<C>, $($core).+);
+
+        impl<C: Clock> $Limiter<C> {
+            /// Lets permits of windows to come be reserved, for instants up to `ahead` from now: see
+            /// [`Reserve`](crate::wait::Reserve). By default, and with 0, only permits of the present window
+            /// can be reserved.
+            ///
+            /// * A grant costs the same.
+            /// * Once a later window is reserved, the windows before it grant nothing more. A denial then
+            ///   tells the wait until the last reserved window, or the next one if that has no room.
+            /// * A caller whose clock is a little behind that of others is denied until its clock reaches the
+            ///   present window.
+            /// * If the clock is set back by less than `ahead`, nothing is granted until it is where it was.
+            /// * What was used beyond an [`Estimate`](crate::settle::Estimate) is taken from the windows to come, as
+            ///   far ahead as they can be reserved, and from 32 windows at most; the rest is `Unpaid`.
+            /// * `ahead` is at most a quarter of the time for which the limiter can number its windows. A
+            ///   longer one is shortened to that.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = ManualClock::new();
+            #[doc = concat!("let window = Duration::from_secs(", $seconds, ");")]
+            #[doc = concat!("let limiter = ", $two, ".with_reservations(window * 3 / 2);")]
+            /// limiter.try_acquire(1)?;
+            /// let (now, later) = (limiter.reserve(1)?, limiter.reserve(1)?);
+            /// assert_eq!(now.wait_left(), Duration::ZERO);
+            /// assert_eq!(later.wait_left().as_secs(), window.as_secs());
+            ///
+            /// // The next window has one more, and the one after it is too far ahead.
+            /// assert_eq!(limiter.peek(1).unwrap_err().retry_after(), Some(later.wait_left()));
+            /// assert!(matches!(limiter.reserve(2), Err(AcquireError::LineFull { .. })));
+            /// assert!(later.cancel());
+            /// assert_eq!(limiter.reserve(2)?.wait_left().as_secs(), window.as_secs());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[must_use]
+            pub fn with_reservations(mut self, ahead: core::time::Duration) -> $Limiter<C> {
+                self.$($core).+.reserve_ahead(crate::time::units::nanos(ahead));
+                self
+            }
+        }
+
+        impl<C: Clock + Send + Sync> crate::wait::traits::Reserve for $Limiter<C> {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: core::time::Duration,
+            ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError>
+            {
+                let core = &self.$($core).+;
+                let booked = core.reserve_within(permits, longest)?;
+                Ok(crate::wait::reservation::Reservation::new(core, permits, booked))
+            }
+        }
+    };
+}
+
+pub(crate) use {reserves_windows, waits, waits_by};
+
+/// Implements both traits for a pointer to a limiter.
+macro_rules! through {
+    ($Pointer:ty) => {
+        impl<L: Wait + ?Sized> Wait for $Pointer {
+            fn line(&self) -> Line<'_> {
+                (**self).line()
+            }
+        }
+
+        impl<L: Reserve + ?Sized> Reserve for $Pointer {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: Duration,
+            ) -> Result<Reservation<'_>, AcquireError> {
+                (**self).reserve_within(permits, longest)
+            }
+        }
+    };
+}
+
+through!(&L);
+through!(alloc::boxed::Box<L>);
+#[cfg(target_has_atomic = "ptr")]
+through!(alloc::sync::Arc<L>);
