@@ -7,7 +7,8 @@ use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Instant;
 
-use sluicegate::{RateLimitedReader, TokenBucket, quota};
+use sluicegate::rate_limited::RateLimitedReader;
+use sluicegate::{TokenBucket, quota};
 
 /// Copies everything, no faster than the limiter allows. Returns the number of bytes.
 fn copy(limiter: &TokenBucket, from: impl Read, mut to: impl Write) -> io::Result<u64> {

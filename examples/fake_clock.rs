@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{Buckets, Clock, DefaultClock, Keyed, ManualClock, quota};
+use sluicegate::clock::DefaultClock;
+use sluicegate::keyed::Buckets;
+use sluicegate::{Clock, Keyed, ManualClock, quota};
 
 /// Checks passwords: at most 3 attempts for each user in a quarter of an hour.
 struct Login<C: Clock = DefaultClock> {

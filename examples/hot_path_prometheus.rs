@@ -12,7 +12,8 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
-use sluicegate::{Counted, Counts, Limiter, Sharded, quota};
+use sluicegate::compose::{Counted, Counts};
+use sluicegate::{Limiter, Sharded, quota};
 
 #[derive(Debug)]
 struct Limiters {

@@ -8,10 +8,11 @@
 use std::error::Error;
 use std::time::Duration;
 
-use sluicegate::{
-    All, Budget, Calendar, CalendarWindow, Clock, Denied, Estimates, Limiter, ManualClock, Quota,
-    Settle, SettleableBucket, Weekday, quota,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
+use sluicegate::compose::{All, Estimates};
+use sluicegate::settle::Settle;
+use sluicegate::{Clock, Denied, Limiter, ManualClock, Quota, quota};
 
 const ZONE: &str = "America/Los_Angeles";
 

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sluicegate::{Clock, Each, Keyed, ManualClock, PerKey, WindowFromFirst, rate};
+use sluicegate::keyed::{Each, PerKey};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{Clock, Keyed, ManualClock, rate};
 
 /// A message without its variable parts, so that there are no more messages than the source has.
 type Message = &'static str;

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Clock, TokenBucket, TokioTimer, Wait, quota};
+use sluicegate::wait::{AcquireError, TokioTimer};
+use sluicegate::{Clock, TokenBucket, Wait, quota};
 use tokio::time::{Instant, sleep};
 
 /// The clock of tokio's timers. In tests it can be paused, as it is here: then no wait takes any

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sluicegate::{Carry, Quota, TokenBucket};
+use sluicegate::bucket::Carry;
+use sluicegate::{Quota, TokenBucket};
 
 #[derive(Default)]
 struct Registry {

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 
 use serde::Deserialize;
-use sluicegate::{Buckets, DefaultClock, Keyed, Quota, Tiers};
+use sluicegate::clock::DefaultClock;
+use sluicegate::keyed::{Buckets, Tiers};
+use sluicegate::{Keyed, Quota};
 
 /// The file's content.
 #[derive(Deserialize)]

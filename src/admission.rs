@@ -1,26 +1,30 @@
-//! Admission of a call by several kinds of limits.
+//! Admission of a call by several kinds of limits: a rate, a number in flight and a time.
 //!
-//! | | |
-//! |---|---|
-//! | [`enter`] | a limit in flight, which is tried |
-//! | [`enter_in_line`] | a limit in flight that callers can wait for |
-//! | [`rate`] | a rate that callers can wait for, or none |
-//! | [`admitting`] | a call that waits for both |
-//! | [`execute`] | an operation, with the time limit |
-//! | [`error`] | the refusals |
-//!
-//! # Order
-//!
-//! A call takes its place in flight first, then the permits of its rate, and its time begins last.
-//!
-//! * The permits are taken at the instant at which the call begins, so calls begin at the pace of the
-//!   rate. If they were taken before the wait for a place, as many calls as had paid meanwhile would
-//!   begin at once when places come back.
-//! * A place comes back exactly, whatever has happened since; permits do so only if nothing was
-//!   granted since. So what may be lost is taken last.
-//!
-//! The price is that a call keeps its place while it waits for the rate. That costs the rate nothing:
-//! as long as a call with a place stands in its line, every permit is used as soon as it is earned.
+//! Start with [`Admission`].
+
+// Admission of a call by several kinds of limits.
+//
+// | | |
+// |---|---|
+// | [`enter`] | a limit in flight, which is tried |
+// | [`enter_in_line`] | a limit in flight that callers can wait for |
+// | [`rate`] | a rate that callers can wait for, or none |
+// | [`admitting`] | a call that waits for both |
+// | [`execute`] | an operation, with the time limit |
+// | [`error`] | the refusals |
+//
+// # Order
+//
+// A call takes its place in flight first, then the permits of its rate, and its time begins last.
+//
+// * The permits are taken at the instant at which the call begins, so calls begin at the pace of the
+//   rate. If they were taken before the wait for a place, as many calls as had paid meanwhile would
+//   begin at once when places come back.
+// * A place comes back exactly, whatever has happened since; permits do so only if nothing was
+//   granted since. So what may be lost is taken last.
+//
+// The price is that a call keeps its place while it waits for the rate. That costs the rate nothing:
+// as long as a call with a place stands in its line, every permit is used as soon as it is earned.
 
 mod admitting;
 mod enter;

@@ -1,61 +1,72 @@
-//! The core of the token bucket, the GCRA and the leaky bucket: all their state is one word.
+//! Token buckets whose whole state is one word.
 //!
-//! The state is one [`Level`]: the units spent since the origin, clamped so that the unspent units
-//! never exceed the capacity. [`Terms`] say how units are earned (the accrual `A`) and how many a
-//! token costs. Admitting a request raises the level:
+//! | type | for |
+//! |---|---|
+//! | [`TokenBucket`] | a rate with bursts; smooth or interval refill. Start here |
+//! | [`SettleableBucket`] | usage known only afterwards |
+//! | [`Gcra`] | permits one interval apart, each up to a tolerance early |
+//! | [`LeakyBucket`] | a level that leaks, or a minimum interval between permits |
 //!
-//! ```text
-//! balance = min(A(now) - level, capacity)
-//! admit n   iff balance >= n * token, by CAS: level = A(now) - (balance - n * token)
-//! ```
-//!
-//! Progress: lock-free; a CAS is retried only because another call's CAS succeeded (or because it
-//! failed spuriously, as it may on some processors). Changes of the terms wait for each other.
-//! Memory: 384 bytes on x86-64, including the clock. Cost: a denial does 2 loads of the shared word
-//! and no write; an admission does 2 loads and 1 CAS on its line.
-//!
-//! # Why the bound holds
-//!
-//! **Theorem.** For any interleaving, and whatever value each call reads from the clock between its
-//! start and its end, the units admitted in any span (s, t] of the clock are at most
-//! `capacity + A(t) - A(s)`, and `max_debt` more if debt is forced, and what was credited in the
-//! span, as long as the limiter is not reset or healed.
-//!
-//! *Proof.* Leave out every grant that was given back, together with the CAS that gave it back: the
-//! two were adjacent, and the second restored what the first had found. (A lease gives back a part
-//! of its grant: the two CASes count as one smaller grant.) The other successful CASes have one
-//! order, that of the word. (1) In that order the level never falls, and rises by at least the cost
-//! of each admission: the new level is `max(level, A(now) - capacity) + cost`. (2) The first
-//! admission of the span starts from a level of at least `A(now) - capacity >= A(s) - capacity`.
-//! (3) The last ends at a level of at most `A(now) <= A(t)`, or `max_debt` above it. The costs add
-//! up to no more than (3) - (2). A credit raises `A` by what is credited, or by less if the bucket
-//! is full then, at the instant of its CAS; so it is among what `A` gains in the span. ∎
-//!
-//! The clocks of different threads need not agree, and the clock may be read before the word: (2)
-//! and (3) require only that each reading lies in (s, t].
-//!
-//! # Live changes of the terms
-//!
-//! The terms are eight words, and a caller must never see a mixture of old and new ones. They have
-//! two slots, and **the lowest bit of the level names the slot in force**. A change writes the
-//! other slot, then moves the word on so that the bit flips, and every CAS decided under the old
-//! terms fails. A balance is carried over by choosing where the new accrual starts. If the
-//! new terms earn as the old ones did, the old accrual continues, and not even a fraction of a unit
-//! is lost.
-//!
-//! **Theorem.** No admission, and no denial that is returned, is decided under a mixture of terms.
-//!
-//! *Proof.* No word from before a change comes back after it. Right after the change this is so
-//! because the bit differs; let there be a second change, after which the bit is the same again. The
-//! units only ever grow, except when a grant is given back, in whole or in part: that restores the
-//! level just before the grant, or one between the two. Before the level falls, the one from which
-//! it falls is noted in `fell_from`. So of the levels from before the first change, each is at most
-//! the one that the second change finds, or was noted by then; and the two changes together move the
-//! word on by a unit, above both, whatever the gate's bit is. (What is given back later was granted
-//! later, or its CAS fails: it needs the level that its grant left.) So a CAS that succeeds found the word as it was loaded, with no change in
-//! between. A slot is written only while the word names the other one. So the slot that was read was
-//! not written between the load and the CAS. A denial does no CAS; it loads the word a second time
-//! instead. (The orderings are argued at each operation.) ∎
+//! [`Carry`] says what becomes of the balance when a quota changes; a [`Snapshot`] carries it to another process.
+
+// The core of the token bucket, the GCRA and the leaky bucket: all their state is one word.
+//
+// The state is one [`Level`]: the units spent since the origin, clamped so that the unspent units
+// never exceed the capacity. [`Terms`] say how units are earned (the accrual `A`) and how many a
+// token costs. Admitting a request raises the level:
+//
+// ```text
+// balance = min(A(now) - level, capacity)
+// admit n   iff balance >= n * token, by CAS: level = A(now) - (balance - n * token)
+// ```
+//
+// Progress: lock-free; a CAS is retried only because another call's CAS succeeded (or because it
+// failed spuriously, as it may on some processors). Changes of the terms wait for each other.
+// Memory: 384 bytes on x86-64, including the clock. Cost: a denial does 2 loads of the shared word
+// and no write; an admission does 2 loads and 1 CAS on its line.
+//
+// # Why the bound holds
+//
+// **Theorem.** For any interleaving, and whatever value each call reads from the clock between its
+// start and its end, the units admitted in any span (s, t] of the clock are at most
+// `capacity + A(t) - A(s)`, and `max_debt` more if debt is forced, and what was credited in the
+// span, as long as the limiter is not reset or healed.
+//
+// *Proof.* Leave out every grant that was given back, together with the CAS that gave it back: the
+// two were adjacent, and the second restored what the first had found. (A lease gives back a part
+// of its grant: the two CASes count as one smaller grant.) The other successful CASes have one
+// order, that of the word. (1) In that order the level never falls, and rises by at least the cost
+// of each admission: the new level is `max(level, A(now) - capacity) + cost`. (2) The first
+// admission of the span starts from a level of at least `A(now) - capacity >= A(s) - capacity`.
+// (3) The last ends at a level of at most `A(now) <= A(t)`, or `max_debt` above it. The costs add
+// up to no more than (3) - (2). A credit raises `A` by what is credited, or by less if the bucket
+// is full then, at the instant of its CAS; so it is among what `A` gains in the span. ∎
+//
+// The clocks of different threads need not agree, and the clock may be read before the word: (2)
+// and (3) require only that each reading lies in (s, t].
+//
+// # Live changes of the terms
+//
+// The terms are eight words, and a caller must never see a mixture of old and new ones. They have
+// two slots, and **the lowest bit of the level names the slot in force**. A change writes the
+// other slot, then moves the word on so that the bit flips, and every CAS decided under the old
+// terms fails. A balance is carried over by choosing where the new accrual starts. If the
+// new terms earn as the old ones did, the old accrual continues, and not even a fraction of a unit
+// is lost.
+//
+// **Theorem.** No admission, and no denial that is returned, is decided under a mixture of terms.
+//
+// *Proof.* No word from before a change comes back after it. Right after the change this is so
+// because the bit differs; let there be a second change, after which the bit is the same again. The
+// units only ever grow, except when a grant is given back, in whole or in part: that restores the
+// level just before the grant, or one between the two. Before the level falls, the one from which
+// it falls is noted in `fell_from`. So of the levels from before the first change, each is at most
+// the one that the second change finds, or was noted by then; and the two changes together move the
+// word on by a unit, above both, whatever the gate's bit is. (What is given back later was granted
+// later, or its CAS fails: it needs the level that its grant left.) So a CAS that succeeds found the word as it was loaded, with no change in
+// between. A slot is written only while the word names the other one. So the slot that was read was
+// not written between the load and the CAS. A denial does no CAS; it loads the word a second time
+// instead. (The orderings are argued at each operation.) ∎
 
 pub(crate) mod accrual;
 pub(crate) mod carry;

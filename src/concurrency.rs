@@ -1,44 +1,54 @@
-//! Limits of what is in flight at the same time, not of what is done in a time.
+//! Limits of what is in flight at the same time.
 //!
-//! The state of a [`ConcurrencyLimit`] is one word, in which lie both the limit and the permits in
-//! flight; see [`word`].
-//!
-//! ```text
-//! admit n    iff nobody stands in line and in_flight + n <= limit, by CAS: in_flight -> in_flight + n
-//! end n      by fetch_sub: in_flight -> in_flight - n; then settles, if somebody stands in line
-//! change     by CAS: limit -> the new one; then settles, as above
-//! ```
-//!
-//! | | |
+//! | type | for |
 //! |---|---|
-//! | [`word`] | the word and its transitions |
-//! | [`steps`] | the atomic operations: admissions, ends and changes |
-//! | [`in_flight`] | guards |
-//! | [`turns`] | what the line of callers asks of the limit; why nobody in it is forgotten |
-//! | [`queueing`] | a caller that waits, and its place in line |
-//! | [`entering`] | the futures, and the verbs that wait |
-//! | [`adaptive`] | limits that an [`algorithm`] chooses |
-//! | [`keyed`] | a limit for each key |
+//! | [`ConcurrencyLimit`] | a fixed number, or weight, of calls at a time |
+//! | [`Adaptive`] | a number that an algorithm finds: [`Aimd`], [`Gradient2`], [`Vegas`], [`Windowed`] |
+//! | `KeyedConcurrency` | a limit for each key |
 //!
-//! **Theorem.** Whenever permits are admitted, those in flight, they included, are at most the
-//! limit in force at that moment.
-//!
-//! *Proof.* A decision depends on the word alone, and takes effect only if its CAS finds the word
-//! that was decided on, in which limit and permits in flight are those of the same moment. (That
-//! the word may have been another in between does not matter: the same word means the same again.)
-//! The count is exact, because every change of it is a read-modify-write. ∎
-//!
-//! An admission is not a `fetch_add`, to be taken back if it was one too many. That would deny
-//! others that fit, for as long as the excess is counted. And the addition could not depend on
-//! anything else in the word, as the CAS does.
-//!
-//! An end is a `fetch_sub`: it does not depend on what it finds, so it need not be tried again.
-//! It cannot borrow from the limit, because a guard ends once, and was counted before.
-//!
-//! Progress: an admission is lock-free, an end is wait-free, as long as nobody waits; otherwise an
-//! end takes the line's lock for a moment. Memory: a padded cache line. Cost: a
-//! denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
-//! of starved callers beside it); an end 1 `fetch_sub`.
+//! A granted call holds a guard, [`InFlight`], which returns its permits when it is dropped.
+
+// Limits of what is in flight at the same time, not of what is done in a time.
+//
+// The state of a [`ConcurrencyLimit`] is one word, in which lie both the limit and the permits in
+// flight; see [`word`].
+//
+// ```text
+// admit n    iff nobody stands in line and in_flight + n <= limit, by CAS: in_flight -> in_flight + n
+// end n      by fetch_sub: in_flight -> in_flight - n; then settles, if somebody stands in line
+// change     by CAS: limit -> the new one; then settles, as above
+// ```
+//
+// | | |
+// |---|---|
+// | [`word`] | the word and its transitions |
+// | [`steps`] | the atomic operations: admissions, ends and changes |
+// | [`in_flight`] | guards |
+// | [`turns`] | what the line of callers asks of the limit; why nobody in it is forgotten |
+// | [`queueing`] | a caller that waits, and its place in line |
+// | [`entering`] | the futures, and the verbs that wait |
+// | [`adaptive`] | limits that an [`algorithm`] chooses |
+// | [`keyed`] | a limit for each key |
+//
+// **Theorem.** Whenever permits are admitted, those in flight, they included, are at most the
+// limit in force at that moment.
+//
+// *Proof.* A decision depends on the word alone, and takes effect only if its CAS finds the word
+// that was decided on, in which limit and permits in flight are those of the same moment. (That
+// the word may have been another in between does not matter: the same word means the same again.)
+// The count is exact, because every change of it is a read-modify-write. ∎
+//
+// An admission is not a `fetch_add`, to be taken back if it was one too many. That would deny
+// others that fit, for as long as the excess is counted. And the addition could not depend on
+// anything else in the word, as the CAS does.
+//
+// An end is a `fetch_sub`: it does not depend on what it finds, so it need not be tried again.
+// It cannot borrow from the limit, because a guard ends once, and was counted before.
+//
+// Progress: an admission is lock-free, an end is wait-free, as long as nobody waits; otherwise an
+// end takes the line's lock for a moment. Memory: a padded cache line. Cost: a
+// denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
+// of starved callers beside it); an end 1 `fetch_sub`.
 
 pub(crate) mod adaptive;
 pub(crate) mod algorithm;

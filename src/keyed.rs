@@ -1,16 +1,29 @@
-//! One limiter per key.
+//! A limiter for each key: users, addresses, tenants.
 //!
-//! | | |
+//! | type | for |
 //! |---|---|
-//! | [`exact`] | `Keyed`: keys of any type, under locks, none ever confused with another |
-//! | [`table`] | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
-//! | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
-//! | `counted` | any of these, with counts of its answers |
-//! | [`keyed_limiter`] | the trait that all of them share |
-//! | [`prepay`] | the permits that a seat takes from a store in advance |
-//! | [`when_full`] | the answer for a key that a store has no space for |
-//! | [`queued`] | `QueuedKeys`: a line of waiting callers for each key of any of them |
-//! | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
+//! | `Keyed` | keys of any type, any limiter for each; idle keys are removed |
+//! | `KeyTable` | millions of keys, or attacker-chosen ones, in memory of a fixed size |
+//! | `HotKeys` | around either, if a few keys get most of the traffic |
+//! | `Penalties` | in a `Keyed`: keys that offend are refused for a time |
+//! | `QueuedKeys` | a waiting line for each key of a store |
+//! | `TopKeys` | an observer: the keys that take the most |
+//!
+//! The trait `KeyedLimiter` is for code that is generic over stores.
+
+// One limiter per key.
+//
+// | | |
+// |---|---|
+// | [`exact`] | `Keyed`: keys of any type, under locks, none ever confused with another |
+// | [`table`] | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
+// | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
+// | `counted` | any of these, with counts of its answers |
+// | [`keyed_limiter`] | the trait that all of them share |
+// | [`prepay`] | the permits that a seat takes from a store in advance |
+// | [`when_full`] | the answer for a key that a store has no space for |
+// | [`queued`] | `QueuedKeys`: a line of waiting callers for each key of any of them |
+// | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
 
 #[cfg(feature = "alloc")]
 mod counted;

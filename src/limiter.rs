@@ -142,7 +142,7 @@ pub trait Limiter: Send + Sync {
 }
 
 /// Returns whether a limiter answers as a full one does.
-fn is_full<L: Limiter + ?Sized>(limiter: &L) -> bool {
+pub(crate) fn is_full<L: Limiter + ?Sized>(limiter: &L) -> bool {
     limiter
         .peek(0)
         .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())

@@ -1,58 +1,62 @@
 //! Penalties: a caller that offends a number of times within a period is refused for a time.
 //!
-//! | file | |
-//! |---|---|
-//! | [`record`] | the word: the offences that count, or the end of a penalty. No atomics |
-//! | [`rule`] | the rule in ticks, behind a sequence lock, so that it can be changed live |
-//!
-//! The state of a caller is one word. [`PenaltyCore`] has what all words of a store share: the rule and
-//! the clock. It decides, and writes by a CAS.
-//!
-//! ```text
-//! grant      iff no penalty runs at the reading of the clock          1 load, no write
-//! offence    counted in the window of now, the one before counts too; or, if they reach the
-//!            number of the rule, the word becomes a penalty, by CAS   1 load, 1 CAS
-//! ```
-//!
-//! Offences are dated in ticks of 16.8 ms, and counted in windows as long as the period, rounded up to
-//! a tick. The first window begins with an offence; others follow it without a gap, or begin anew
-//! with an offence. An offence counts in its window and in the next one.
-//!
-//! **Theorem.** Let a rule allow `n` offences in a period `p`, and let no call clear the word, lose its
-//! count to a change of the clock, or change the rule.
-//!
-//! 1. *None is missed.* If `n` offences are dated within less than `p`, none of them during a penalty,
-//!    a penalty begins with the last of them at the latest.
-//! 2. *None without cause.* A penalty that begins by the rule has `n` offences dated within less than
-//!    `2 p` and two ticks, all since the last penalty ended.
-//! 3. *Just one.* However many calls race, one of them begins the penalty, and is told so.
-//! 4. *It holds.* From then on no call is granted a permit by a reading of the clock before the
-//!    penalty's end, which is no earlier than the date of its last offence plus its length.
-//!
-//! *Proof.* The word changes only by CASes that succeed, and each of them writes what the transition in
-//! `record` makes of the word that it found. So the offences are counted one after the other, which is
-//! 3. Let a window begin at tick `s` and be `w` ticks long, `w` no less than the period. An offence of
-//! that window has a tick less than `s + w`; one that is dated less than a period later has a tick
-//! less than `s + 2 w`, which is in the same window or in the next, where the first still counts.
-//! So at the last of the `n` offences all of them count, which is 1. Those that count are all from
-//! tick `s - w` on, and before `s + w`, which is 2. A penalty's end is rounded up. An offence during a
-//! penalty changes nothing, and no other transition brings the end forward, so until a reading
-//! reaches the end, the word stays as it is. A call that comes after the CAS loads that word or a later
-//! one, which is 4. ∎
-//!
-//! If the clocks of threads differ by at most `d`, which is at most a second, 1 holds for offences
-//! within `p - d` of true time, and 4 until `d` before the end.
-//!
-//! # A clock that goes back
-//!
-//! A call loads the word before it reads the clock, so no other thread can have written a word from
-//! a later reading, except by as much as clocks differ. A word that is further ahead shows that the
-//! clock was set back. Then a running penalty begins anew with the length that its word tells, a
-//! power of two of ticks: less than twice what it was. Offences move to the present, and count from
-//! there. Both are counted as healed.
-//!
-//! Progress: a grant and a denial are wait-free; an offence is lock-free, but waits for a change of the
-//! rule in progress, which is a few stores. Memory: a word, and 64 bytes that a store has once.
+//! [`PenaltyBox`] is for one caller; for each key, take a `Keyed` of `Penalties`. A [`PenaltyRule`] has the numbers.
+
+// Penalties: a caller that offends a number of times within a period is refused for a time.
+//
+// | file | |
+// |---|---|
+// | [`record`] | the word: the offences that count, or the end of a penalty. No atomics |
+// | [`rule`] | the rule in ticks, behind a sequence lock, so that it can be changed live |
+//
+// The state of a caller is one word. [`PenaltyCore`] has what all words of a store share: the rule and
+// the clock. It decides, and writes by a CAS.
+//
+// ```text
+// grant      iff no penalty runs at the reading of the clock          1 load, no write
+// offence    counted in the window of now, the one before counts too; or, if they reach the
+//            number of the rule, the word becomes a penalty, by CAS   1 load, 1 CAS
+// ```
+//
+// Offences are dated in ticks of 16.8 ms, and counted in windows as long as the period, rounded up to
+// a tick. The first window begins with an offence; others follow it without a gap, or begin anew
+// with an offence. An offence counts in its window and in the next one.
+//
+// **Theorem.** Let a rule allow `n` offences in a period `p`, and let no call clear the word, lose its
+// count to a change of the clock, or change the rule.
+//
+// 1. *None is missed.* If `n` offences are dated within less than `p`, none of them during a penalty,
+//    a penalty begins with the last of them at the latest.
+// 2. *None without cause.* A penalty that begins by the rule has `n` offences dated within less than
+//    `2 p` and two ticks, all since the last penalty ended.
+// 3. *Just one.* However many calls race, one of them begins the penalty, and is told so.
+// 4. *It holds.* From then on no call is granted a permit by a reading of the clock before the
+//    penalty's end, which is no earlier than the date of its last offence plus its length.
+//
+// *Proof.* The word changes only by CASes that succeed, and each of them writes what the transition in
+// `record` makes of the word that it found. So the offences are counted one after the other, which is
+// 3. Let a window begin at tick `s` and be `w` ticks long, `w` no less than the period. An offence of
+// that window has a tick less than `s + w`; one that is dated less than a period later has a tick
+// less than `s + 2 w`, which is in the same window or in the next, where the first still counts.
+// So at the last of the `n` offences all of them count, which is 1. Those that count are all from
+// tick `s - w` on, and before `s + w`, which is 2. A penalty's end is rounded up. An offence during a
+// penalty changes nothing, and no other transition brings the end forward, so until a reading
+// reaches the end, the word stays as it is. A call that comes after the CAS loads that word or a later
+// one, which is 4. ∎
+//
+// If the clocks of threads differ by at most `d`, which is at most a second, 1 holds for offences
+// within `p - d` of true time, and 4 until `d` before the end.
+//
+// # A clock that goes back
+//
+// A call loads the word before it reads the clock, so no other thread can have written a word from
+// a later reading, except by as much as clocks differ. A word that is further ahead shows that the
+// clock was set back. Then a running penalty begins anew with the length that its word tells, a
+// power of two of ticks: less than twice what it was. Offences move to the present, and count from
+// there. Both are counted as healed.
+//
+// Progress: a grant and a denial are wait-free; an offence is lock-free, but waits for a change of the
+// rule in progress, which is a few stores. Memory: a word, and 64 bytes that a store has once.
 
 pub(crate) mod penalty_box;
 pub(crate) mod record;

@@ -21,9 +21,9 @@ use crate::limiter::Limiter;
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow`, `Budget` | until the window that was charged ends |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
 /// | an `All` of these, also with an amount for each | as to each of them |
-/// | a [`Gate`](crate::Gate), a `Counted`, a pointer to one of these | as to what is inside |
+/// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as to what is inside |
 /// | a `Queued`, which lets those in line look again | as to what is inside |
-/// | [`Unlimited`](crate::Unlimited) | always |
+/// | [`Unlimited`](crate::compose::Unlimited) | always |
 ///
 /// [`Estimate`] says what is given back when, and what becomes of what was used beyond an estimate. A
 /// `Keyed` of `Each<Arc<..>>` of such limiters is settled by key, without this trait: see `KeyEstimate`.
@@ -157,6 +157,7 @@ macro_rules! settles {
             ///
             /// ```
             /// use sluicegate::*;
+            /// use sluicegate::settle::Settle;
             ///
             #[doc = concat!("let limiter = ", $ten, ";")]
             /// let estimate = limiter.try_acquire_settleable(6)?;

@@ -1,21 +1,25 @@
 //! The leaky bucket as a queue: requests leave at a fixed rate, in the order in which they came.
 //!
-//! | | |
-//! |---|---|
-//! | [`queue`] | who leaves when, and how many are queued |
-//! | [`error`] | the refusals |
-//!
-//! **Theorem.** In any span (s, t] of the clock at most `burst + 1 + r(s, t)` permits leave, where
-//! `r` is what the rates in force for them let through in the span.
-//!
-//! *Proof.* Without a credit, each permit leaves at least an interval of its stretch after the one
-//! before it, and the first of a stretch no earlier than an interval after the end of the stretch
-//! before: so no more than `1 + r` leave. A credit makes a stretch start earlier, by at most `burst`
-//! intervals before the present, and never before the last permit of the stretch before it left. So
-//! it lets at most `burst` permits leave before their turn. ∎
-//!
-//! Progress: each call takes a lock for a moment. Memory: a queue of any size takes the same, and
-//! some 80 bytes more for each change of the rate whose permits have not left yet.
+//! A [`Shaper`] tells each request its [`Departure`]; a full queue refuses.
+
+// The leaky bucket as a queue: requests leave at a fixed rate, in the order in which they came.
+//
+// | | |
+// |---|---|
+// | [`queue`] | who leaves when, and how many are queued |
+// | [`error`] | the refusals |
+//
+// **Theorem.** In any span (s, t] of the clock at most `burst + 1 + r(s, t)` permits leave, where
+// `r` is what the rates in force for them let through in the span.
+//
+// *Proof.* Without a credit, each permit leaves at least an interval of its stretch after the one
+// before it, and the first of a stretch no earlier than an interval after the end of the stretch
+// before: so no more than `1 + r` leave. A credit makes a stretch start earlier, by at most `burst`
+// intervals before the present, and never before the last permit of the stretch before it left. So
+// it lets at most `burst` permits leave before their turn. ∎
+//
+// Progress: each call takes a lock for a moment. Memory: a queue of any size takes the same, and
+// some 80 bytes more for each change of the rate whose permits have not left yet.
 
 pub(crate) mod error;
 mod queue;

@@ -1,78 +1,83 @@
-//! A token bucket split into shards: callers spend from shards, and shards refill from a root.
+//! One token bucket shared by all cores without contention.
 //!
-//! The root is the [single word](crate::bucket) of a token bucket. A shard is a word on its own
-//! cache line: capacity that the root has *reserved* for it, and the tokens in that capacity. A
-//! caller spends from its thread's shard, by one CAS on a line that no other thread normally
-//! writes, and without reading a clock. An empty shard refills from the root. Near the limit the
-//! refills become small, and in the end every call asks the root itself. Before a request is
-//! refused, all shards are checked, and the tokens that it needs are stolen from them.
-//!
-//! Progress: lock-free. Memory: 640 bytes, and 256 for each shard. Cost:
-//! an admission does 1 load and 1 CAS of the shard's line, and on the shared lines 2
-//! read-modify-writes per up to 1,024 permits (3 while the shard grows). A cached denial does only
-//! loads: of its shard's own lines, and of one line that only refills write.
-//!
-//! # Why the bound holds
-//!
-//! **Capacity moves with the tokens.** A token outside the root always lies in capacity that the
-//! root has reserved. A call that moves tokens moves as much capacity with them, or takes the
-//! tokens out of capacity that stays. `reserved` is all reserved capacity outside the root: in
-//! shards, in leases, and *in transit*, in calls that are moving it; but not the capacity that a
-//! call has just reserved and not yet filled. The root holds at most `capacity - reserved`, its
-//! *clamp*. (`level` is its word, and `A(t)` what it has earned by `t`.)
-//!
-//! ```text
-//! root(t)  = min(A(t) - level, capacity - reserved)   what the root could grant at t
-//! held(t)  = tokens in shards, in transit, in leases  <= reserved, always
-//! root(t) + held(t) <= capacity                        (*)
-//! ```
-//!
-//! A permit granted by the root counts as admitted at the clock reading that decided it; a permit
-//! from a shard, from tokens in transit or from a lease counts when it is taken from there.
-//!
-//! **Theorem.** If every clock reading is at least as late as all readings that other calls had
-//! finished before it began, then in any span (s, t] the permits admitted are at most
-//! `capacity + A(t) - A(s)`. If a reading may be older than those by up to `d`, they are at most
-//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed,
-//! if what is credited in the span counts as earned.
-//!
-//! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
-//! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
-//! taking and putting move tokens, or remove them. (2) Tokens that leave the root, for a caller or
-//! in transit, are subtracted from its level as in the [single word](crate::bucket), at the instant
-//! of the reading: from then to the CAS the level is the same, and capacity that was in transit at
-//! the reading was already empty. The root never gives out what is above the clamp. (3) Reserving
-//! capacity lowers the clamp, and is counted before the CAS of the refill, so a call that finds the
-//! level as that refill left it finds the capacity reserved. Capacity that was never filled is
-//! released as if it had never been reserved. (4) Releasing capacity raises the clamp, and could
-//! uncover what the word has earned and cut off: what it earned *before* the capacity was empty
-//! must not come back. So the word is settled first: what is cut off at an instant at which the
-//! capacity was empty and held by no other call is cut off for good. From that instant on `all` is
-//! below the capacity by the amount released, so what is uncovered has been earned since, and fits.
-//! This also holds under the terms of a change in progress: cutting off moves the word, so the
-//! change has to read the clock again. If there is nothing to cut off, capacity is released only
-//! while no change is in progress; a change that begins then reads the clock later. (5) A change of
-//! terms that keeps the tokens puts those of the shards back into the root, and sets its level,
-//! before it releases their capacity. If it lowers the capacity, the tokens in leases and in
-//! transit at that moment were taken under the old terms; they are not put back beyond the new
-//! capacity. (6) A credit adds to the root alone, by a change of its terms, and leaves it with at
-//! most the capacity. What it adds counts with what is earned in the span. As far as that is above
-//! the clamp, it is not given out; by (4) it is cut off before capacity that held tokens is released.
-//! If capacity is released that was never filled, or that a change had emptied, `all` was below the
-//! capacity by that much since the credit, so that what is uncovered fits. ∎
-//!
-//! A single-word limiter requires only that each clock reading is taken during the call. Here
-//! permits are spent without any reading, so spans have to be spans of true time; if threads'
-//! clocks differ by `d`, what `d` earns may be added.
-//!
-//! # Drawbacks
-//!
-//! *When* a token was spent from a shard is not recorded, so capacity that was used up stays
-//! reserved, and earns nothing, until a call checks. After a time in which the limiter was full,
-//! the burst may lack what was spent from shards since their last refill. A refused request
-//! releases the empty capacity that it needs, so nothing is missing for long. A call that refills
-//! from a full root, or settles one, while another call has reserved capacity and not yet filled
-//! it, cuts off as much as that capacity holds.
+//! Take a [`Sharded`] where several cores ask the same limiter all the time: each spends from a cache line of its own, and the bound is
+//! that of a single bucket. A [`Shard`] is one thread's way to it.
+
+// A token bucket split into shards: callers spend from shards, and shards refill from a root.
+//
+// The root is the [single word](crate::bucket) of a token bucket. A shard is a word on its own
+// cache line: capacity that the root has *reserved* for it, and the tokens in that capacity. A
+// caller spends from its thread's shard, by one CAS on a line that no other thread normally
+// writes, and without reading a clock. An empty shard refills from the root. Near the limit the
+// refills become small, and in the end every call asks the root itself. Before a request is
+// refused, all shards are checked, and the tokens that it needs are stolen from them.
+//
+// Progress: lock-free. Memory: 640 bytes, and 256 for each shard. Cost:
+// an admission does 1 load and 1 CAS of the shard's line, and on the shared lines 2
+// read-modify-writes per up to 1,024 permits (3 while the shard grows). A cached denial does only
+// loads: of its shard's own lines, and of one line that only refills write.
+//
+// # Why the bound holds
+//
+// **Capacity moves with the tokens.** A token outside the root always lies in capacity that the
+// root has reserved. A call that moves tokens moves as much capacity with them, or takes the
+// tokens out of capacity that stays. `reserved` is all reserved capacity outside the root: in
+// shards, in leases, and *in transit*, in calls that are moving it; but not the capacity that a
+// call has just reserved and not yet filled. The root holds at most `capacity - reserved`, its
+// *clamp*. (`level` is its word, and `A(t)` what it has earned by `t`.)
+//
+// ```text
+// root(t)  = min(A(t) - level, capacity - reserved)   what the root could grant at t
+// held(t)  = tokens in shards, in transit, in leases  <= reserved, always
+// root(t) + held(t) <= capacity                        (*)
+// ```
+//
+// A permit granted by the root counts as admitted at the clock reading that decided it; a permit
+// from a shard, from tokens in transit or from a lease counts when it is taken from there.
+//
+// **Theorem.** If every clock reading is at least as late as all readings that other calls had
+// finished before it began, then in any span (s, t] the permits admitted are at most
+// `capacity + A(t) - A(s)`. If a reading may be older than those by up to `d`, they are at most
+// `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed,
+// if what is credited in the span counts as earned.
+//
+// *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
+// negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
+// taking and putting move tokens, or remove them. (2) Tokens that leave the root, for a caller or
+// in transit, are subtracted from its level as in the [single word](crate::bucket), at the instant
+// of the reading: from then to the CAS the level is the same, and capacity that was in transit at
+// the reading was already empty. The root never gives out what is above the clamp. (3) Reserving
+// capacity lowers the clamp, and is counted before the CAS of the refill, so a call that finds the
+// level as that refill left it finds the capacity reserved. Capacity that was never filled is
+// released as if it had never been reserved. (4) Releasing capacity raises the clamp, and could
+// uncover what the word has earned and cut off: what it earned *before* the capacity was empty
+// must not come back. So the word is settled first: what is cut off at an instant at which the
+// capacity was empty and held by no other call is cut off for good. From that instant on `all` is
+// below the capacity by the amount released, so what is uncovered has been earned since, and fits.
+// This also holds under the terms of a change in progress: cutting off moves the word, so the
+// change has to read the clock again. If there is nothing to cut off, capacity is released only
+// while no change is in progress; a change that begins then reads the clock later. (5) A change of
+// terms that keeps the tokens puts those of the shards back into the root, and sets its level,
+// before it releases their capacity. If it lowers the capacity, the tokens in leases and in
+// transit at that moment were taken under the old terms; they are not put back beyond the new
+// capacity. (6) A credit adds to the root alone, by a change of its terms, and leaves it with at
+// most the capacity. What it adds counts with what is earned in the span. As far as that is above
+// the clamp, it is not given out; by (4) it is cut off before capacity that held tokens is released.
+// If capacity is released that was never filled, or that a change had emptied, `all` was below the
+// capacity by that much since the credit, so that what is uncovered fits. ∎
+//
+// A single-word limiter requires only that each clock reading is taken during the call. Here
+// permits are spent without any reading, so spans have to be spans of true time; if threads'
+// clocks differ by `d`, what `d` earns may be added.
+//
+// # Drawbacks
+//
+// *When* a token was spent from a shard is not recorded, so capacity that was used up stays
+// reserved, and earns nothing, until a call checks. After a time in which the limiter was full,
+// the burst may lack what was spent from shards since their last refill. A refused request
+// releases the empty capacity that it needs, so nothing is missing for long. A call that refills
+// from a full root, or settles one, while another call has reserved capacity and not yet filled
+// it, cuts off as much as that capacity holds.
 
 // The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;

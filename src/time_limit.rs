@@ -1,15 +1,19 @@
 //! Time limits: how long a caller waits for an operation, and what becomes of the operation then.
 //!
-//! ```text
-//! TimeLimiterRegistry --by name--> TimeLimiter { TimeLimit, timer } --> CallRecord
-//!                                    | execute: a future              { name, counts, observer,
-//!                                    | run:     a closure               where to run (Spawn) }
-//! ```
-//!
-//! Futures sleep on a [`Timer`](crate::wait::Timer); threads that wait for a closure park, by the
-//! system's clock. A caller's end and an operation's end are decided in one place each: a future is
-//! polled by one task, and a closure's end goes through the lock of its `CallSlot`. So each result
-//! reaches the caller or the hook for late results, never both, and each call is counted once.
+//! [`TimeLimiter`] runs futures and closures with a [`TimeLimit`]; a [`TimeLimiterRegistry`] has one for each name.
+
+// Time limits: how long a caller waits for an operation, and what becomes of the operation then.
+//
+// ```text
+// TimeLimiterRegistry --by name--> TimeLimiter { TimeLimit, timer } --> CallRecord
+//                                    | execute: a future              { name, counts, observer,
+//                                    | run:     a closure               where to run (Spawn) }
+// ```
+//
+// Futures sleep on a [`Timer`](crate::wait::Timer); threads that wait for a closure park, by the
+// system's clock. A caller's end and an operation's end are decided in one place each: a future is
+// polled by one task, and a closure's end goes through the lock of its `CallSlot`. So each result
+// reaches the caller or the hook for late results, never both, and each call is counted once.
 
 mod block;
 mod cancel_token;

@@ -1,106 +1,117 @@
-//! Waiting: one fair line before a limiter, for threads and tasks alike.
+//! Callers that wait for permits, in one fair line for threads and tasks.
 //!
-//! Callers that are not granted permits at once stand in line, and the limiter's word says so by
-//! its **gate**, one bit. While the gate is closed no other caller's CAS succeeds: so nobody
-//! overtakes the line, whatever the clocks say. The first in line is charged when it is granted,
-//! and not before: so a caller that gives up, is refused, or is dropped has never taken anything.
-//!
-//! | | |
+//! | item | for |
 //! |---|---|
-//! | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
-//! | [`place`] | a place in the line |
-//! | [`queue`] | the lock around it, in the limiter |
-//! | [`line`] | what happens under the lock: settle, stand, leave, close |
-//! | [`wakers`] | those to be woken when the lock is free |
-//! | [`turn`] | what a line asks of the limiter behind it |
-//! | [`outside`] | a line with a gate of its own, for limiters without one in their words |
-//! | [`end`] | the turn of the last in line, as far as it can be foreseen |
-//! | [`waiter`] | one caller's place in line, from its first request to its grant |
-//! | [`acquire`] | the future, and the waiting thread |
-//! | [`reservation`] | permits taken for a later instant; in line if others wait |
-//! | [`scheduled`] | permits taken for a later instant, of a limiter behind a lock |
-//! | [`limits`] | the bounds of a line |
-//! | [`error`] | the refusals |
-//! | [`jitter`] | a random delay after a grant |
-//! | [`charged`] | the charge of a grant, and of a reservation |
-//! | [`block_on`] | a future on a thread |
-//! | [`timer`] | what wakes a task at its time |
-//! | [`until`] | a sleep until an instant that is fixed |
-//!
-//! # Protocol
-//!
-//! ```text
-//! settle    under the lock, at a reading of the clock:
-//!             a reservation is at the front, or the instant has come that one was told
-//!                                   one CAS charges it as of that instant; again
-//!             nobody in line        open the gate
-//!             the first is due      one CAS charges it as of its own turn, and leaves the gate
-//!                                   closed if others wait; again with the next one
-//!             the first is not due  close the gate; if its turn is after its deadline, refuse it, and
-//!                                   again with the next one
-//! stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
-//! wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
-//! leave     lock, unlink, settle
-//! give back lock if the gate is closed, lower the level, let `since` be noted anew, wake the first
-//! reserve   finds the gate closed: lock, settle; if somebody is left, foresee the turn behind all,
-//!           take a place with that instant, unlock
-//! try       finds the gate closed: settles for the others if the lock is free, then is denied
-//! change    (of the terms) keeps the gate; then locks, and settles under the new terms
-//! ```
-//!
-//! The protocol is the same for each kind of limiter; what a turn is, is the limiter's:
-//! `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`; and for limiters whose words
-//! have no gate, `wait/outside.rs`.
-//!
-//! Every change of the line ends with a settling, and only a settling moves the gate. So, when the
-//! lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
-//! may leave it closed for nobody; the next call that tries, or arrives, opens it.)
-//!
-//! The line notes `since`: the reading of the first settling since its first has been first and nothing
-//! was given back. That one is charged as of its own turn, and not as of the moment at which somebody
-//! came to settle: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
-//! loses nothing. A window has no `since`: it counts a grant when somebody comes to settle. Nor has a
-//! [line outside](outside): its limiter charges at the reading of the settling.
-//!
-//! A reservation has neither a waker nor a timer, and its instant does not move: so a settling always charges
-//! it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
-//! and `bucket/foreseen.rs` and `window/counter/reserve_in_line.rs` for the bounds.
-//!
-//! # Why the bound holds
-//!
-//! A window's bound holds because a grant to a caller in line is a CAS as any other.
-//!
-//! **Theorem.** The bound of [`bucket`](crate::bucket) holds with waiting: in any span (s, t] of the
-//! clock, where a waiter's grant counts at the instant of its turn. The turn is no earlier than the
-//! caller's arrival, nor than the last instant before the grant at which permits were given back, and no
-//! later than the grant.
-//!
-//! *Proof.* Let a waiter's cost be `n`, and the level before its grant `Z`. It counts at the
-//! first instant `i` at which `A(i) >= max(base + n, A(since))`, where `base = max(Z, A(since) -
-//! capacity)`; that is no later than the settler's reading. Then `base >= A(i - 1 ns) - capacity`: if
-//! `A(i) = A(since)` by definition, and otherwise because `A(i - 1 ns) - capacity < base + n - capacity
-//! <= base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
-//! proof for other callers uses of an admission: the beginning as of the instant just before `i`, the end
-//! as of `i`.
-//!
-//! `since` is the reading of a settling, which is under the lock. The caller was the first then, so it had
-//! come. Whatever is given back while the gate is closed is given back under the lock too, and makes the
-//! next settling note `since` anew: so nothing was given back between that and the grant. (With the gate
-//! open nobody was in line.) ∎
-//!
-//! So of an accrual in steps the first in line takes its permits from the step itself, of which those
-//! behind it have no more than the capacity then: at the instant of a step, `n` and a full bucket may pass.
-//!
-//! **Theorem.** No caller that starts after another one stands in line is granted permits before it,
-//! unless by force.
-//!
-//! (Nor is a reservation that comes later charged before it, unless the instant has come that it was told, or
-//! the caller's turn was put off.)
-//!
-//! *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
-//! the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
-//! caller that starts to wait later stands further behind, and a settling only grants the first. No
-//! reading of a clock occurs in the argument. ∎
+//! | [`Wait`] | `acquire` on most buckets and windows |
+//! | [`Queued`] | a line before a limiter that has none |
+//! | [`Reserve`], [`Reservation`] | permits taken now for a later instant |
+//! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
+//! | [`LineLimits`] | how many may wait, and who is refused beyond that |
+//! | [`Timer`], [`ThreadTimer`] | what wakes a task; `TokioTimer` with the feature `tokio` |
+
+// Waiting: one fair line before a limiter, for threads and tasks alike.
+//
+// Callers that are not granted permits at once stand in line, and the limiter's word says so by
+// its **gate**, one bit. While the gate is closed no other caller's CAS succeeds: so nobody
+// overtakes the line, whatever the clocks say. The first in line is charged when it is granted,
+// and not before: so a caller that gives up, is refused, or is dropped has never taken anything.
+//
+// | | |
+// |---|---|
+// | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
+// | [`place`] | a place in the line |
+// | [`queue`] | the lock around it, in the limiter |
+// | [`line`] | what happens under the lock: settle, stand, leave, close |
+// | [`wakers`] | those to be woken when the lock is free |
+// | [`turn`] | what a line asks of the limiter behind it |
+// | [`outside`] | a line with a gate of its own, for limiters without one in their words |
+// | [`end`] | the turn of the last in line, as far as it can be foreseen |
+// | [`waiter`] | one caller's place in line, from its first request to its grant |
+// | [`acquire`] | the future, and the waiting thread |
+// | [`reservation`] | permits taken for a later instant; in line if others wait |
+// | [`scheduled`] | permits taken for a later instant, of a limiter behind a lock |
+// | [`limits`] | the bounds of a line |
+// | [`error`] | the refusals |
+// | [`jitter`] | a random delay after a grant |
+// | [`charged`] | the charge of a grant, and of a reservation |
+// | [`block_on`] | a future on a thread |
+// | [`timer`] | what wakes a task at its time |
+// | [`until`] | a sleep until an instant that is fixed |
+//
+// # Protocol
+//
+// ```text
+// settle    under the lock, at a reading of the clock:
+//             a reservation is at the front, or the instant has come that one was told
+//                                   one CAS charges it as of that instant; again
+//             nobody in line        open the gate
+//             the first is due      one CAS charges it as of its own turn, and leaves the gate
+//                                   closed if others wait; again with the next one
+//             the first is not due  close the gate; if its turn is after its deadline, refuse it, and
+//                                   again with the next one
+// stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
+// wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
+// leave     lock, unlink, settle
+// give back lock if the gate is closed, lower the level, let `since` be noted anew, wake the first
+// reserve   finds the gate closed: lock, settle; if somebody is left, foresee the turn behind all,
+//           take a place with that instant, unlock
+// try       finds the gate closed: settles for the others if the lock is free, then is denied
+// change    (of the terms) keeps the gate; then locks, and settles under the new terms
+// ```
+//
+// The protocol is the same for each kind of limiter; what a turn is, is the limiter's:
+// `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`; and for limiters whose words
+// have no gate, `wait/outside.rs`.
+//
+// Every change of the line ends with a settling, and only a settling moves the gate. So, when the
+// lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
+// may leave it closed for nobody; the next call that tries, or arrives, opens it.)
+//
+// The line notes `since`: the reading of the first settling since its first has been first and nothing
+// was given back. That one is charged as of its own turn, and not as of the moment at which somebody
+// came to settle: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
+// loses nothing. A window has no `since`: it counts a grant when somebody comes to settle. Nor has a
+// [line outside](outside): its limiter charges at the reading of the settling.
+//
+// A reservation has neither a waker nor a timer, and its instant does not move: so a settling always charges
+// it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
+// and `bucket/foreseen.rs` and `window/counter/reserve_in_line.rs` for the bounds.
+//
+// # Why the bound holds
+//
+// A window's bound holds because a grant to a caller in line is a CAS as any other.
+//
+// **Theorem.** The bound of [`bucket`](crate::bucket) holds with waiting: in any span (s, t] of the
+// clock, where a waiter's grant counts at the instant of its turn. The turn is no earlier than the
+// caller's arrival, nor than the last instant before the grant at which permits were given back, and no
+// later than the grant.
+//
+// *Proof.* Let a waiter's cost be `n`, and the level before its grant `Z`. It counts at the
+// first instant `i` at which `A(i) >= max(base + n, A(since))`, where `base = max(Z, A(since) -
+// capacity)`; that is no later than the settler's reading. Then `base >= A(i - 1 ns) - capacity`: if
+// `A(i) = A(since)` by definition, and otherwise because `A(i - 1 ns) - capacity < base + n - capacity
+// <= base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
+// proof for other callers uses of an admission: the beginning as of the instant just before `i`, the end
+// as of `i`.
+//
+// `since` is the reading of a settling, which is under the lock. The caller was the first then, so it had
+// come. Whatever is given back while the gate is closed is given back under the lock too, and makes the
+// next settling note `since` anew: so nothing was given back between that and the grant. (With the gate
+// open nobody was in line.) ∎
+//
+// So of an accrual in steps the first in line takes its permits from the step itself, of which those
+// behind it have no more than the capacity then: at the instant of a step, `n` and a full bucket may pass.
+//
+// **Theorem.** No caller that starts after another one stands in line is granted permits before it,
+// unless by force.
+//
+// (Nor is a reservation that comes later charged before it, unless the instant has come that it was told, or
+// the caller's turn was put off.)
+//
+// *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
+// the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
+// caller that starts to wait later stands further behind, and a settling only grants the first. No
+// reading of a clock occurs in the argument. ∎
 
 pub(crate) mod acquire;
 pub(crate) mod block_on;

@@ -1,36 +1,40 @@
-//! A limiter that warms up: after idle time it starts slowly, and reaches its rate little by little.
+//! A rate that is low after idle time and rises to its full height, for caches and pools that are slow while cold.
 //!
-//! | | |
-//! |---|---|
-//! | [`schedule`] | the instants of requests, and the stored permits |
-//! | [`curve`] | the cost of permits, by how many are stored |
-//! | [`acquire`] | the verbs that sleep until it |
-//! | [`observe`] | the verbs that only look |
-//! | [`show`] | a limiter as text |
-//!
-//! The state is two numbers that do not fit into a word: the instant from which on the next request
-//! may go, and the stored permits, both as exact fractions. So it is behind a lock.
-//!
-//! **Theorem.** In any span (s, t] of a clock that does not go back, at most `last + r(s, t)` permits
-//! may be used that are not given back, where `last` are those of the last request of the span, and `r`
-//! is what the rate lets through in it: the fastest at which those requests were granted, if it changed.
-//!
-//! *Proof.* A permit never costs less than the stable interval of its rate. So if a request of `n`
-//! permits goes at the exact instant `a`, the next one goes no earlier than `n` intervals after `a`.
-//! The told instants are the exact ones, rounded up to the nanosecond: those in (s, t] have exact
-//! ones in (s, t] too. From the first to the last of these pass the intervals of all requests but
-//! the last. ∎
-//!
-//! **Theorem.** From an instant at which it is cold, a limiter whose rate does not change lets at most
-//! `last + k(t)` permits be used in the first `t`, where the cost of `k(t)` permits is `t`. In the
-//! first `warm_up` that is what the rate lets through in `2 * warm_up / (cold factor + 1)`: with a
-//! cold factor of 3, half of what it lets through later.
-//!
-//! *Proof.* The cost of the requests before the last is the time from the first to the last if
-//! none of it is idle, and less if some is; idle time only adds to what is stored, and so to the
-//! costs after it. The area of the curve from cold to the threshold is `warm_up`. ∎
-//!
-//! Progress: each call takes a lock for a moment. Memory: the same for any number of reservations.
+//! Start with [`WarmUp`].
+
+// A limiter that warms up: after idle time it starts slowly, and reaches its rate little by little.
+//
+// | | |
+// |---|---|
+// | [`schedule`] | the instants of requests, and the stored permits |
+// | [`curve`] | the cost of permits, by how many are stored |
+// | [`acquire`] | the verbs that sleep until it |
+// | [`observe`] | the verbs that only look |
+// | [`show`] | a limiter as text |
+//
+// The state is two numbers that do not fit into a word: the instant from which on the next request
+// may go, and the stored permits, both as exact fractions. So it is behind a lock.
+//
+// **Theorem.** In any span (s, t] of a clock that does not go back, at most `last + r(s, t)` permits
+// may be used that are not given back, where `last` are those of the last request of the span, and `r`
+// is what the rate lets through in it: the fastest at which those requests were granted, if it changed.
+//
+// *Proof.* A permit never costs less than the stable interval of its rate. So if a request of `n`
+// permits goes at the exact instant `a`, the next one goes no earlier than `n` intervals after `a`.
+// The told instants are the exact ones, rounded up to the nanosecond: those in (s, t] have exact
+// ones in (s, t] too. From the first to the last of these pass the intervals of all requests but
+// the last. ∎
+//
+// **Theorem.** From an instant at which it is cold, a limiter whose rate does not change lets at most
+// `last + k(t)` permits be used in the first `t`, where the cost of `k(t)` permits is `t`. In the
+// first `warm_up` that is what the rate lets through in `2 * warm_up / (cold factor + 1)`: with a
+// cold factor of 3, half of what it lets through later.
+//
+// *Proof.* The cost of the requests before the last is the time from the first to the last if
+// none of it is idle, and less if some is; idle time only adds to what is stored, and so to the
+// costs after it. The area of the curve from cold to the threshold is `warm_up`. ∎
+//
+// Progress: each call takes a lock for a moment. Memory: the same for any number of reservations.
 
 mod acquire;
 mod curve;

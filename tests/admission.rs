@@ -22,10 +22,10 @@ use std::future::{pending, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{
-    Admission, AdmissionError, All, Denied, Limiter, ManualClock, OnTimeout, TimeLimit,
-    TimeLimiter, TokenBucket, quota,
-};
+use sluicegate::admission::{Admission, AdmissionError};
+use sluicegate::compose::All;
+use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
+use sluicegate::{Denied, Limiter, ManualClock, TokenBucket, quota};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::sleep;
 

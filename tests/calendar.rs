@@ -11,10 +11,10 @@ use std::time::Duration;
 use jiff::Zoned;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    Budget, Calendar, CalendarError, CalendarUnit, CalendarWindow, Clock, Limiter, ManualClock,
-    Weekday,
+use sluicegate::calendar::{
+    Budget, Calendar, CalendarError, CalendarUnit, CalendarWindow, Weekday,
 };
+use sluicegate::{Clock, Limiter, ManualClock};
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 60 * 60 * SECOND;
@@ -240,7 +240,10 @@ fn what_was_granted_is_restored_within_its_window_and_given_back_if_nothing_happ
     let epoch = ManualClock::new();
     let calendar = Calendar::months("Europe/Berlin").unwrap();
     let mut window = CalendarWindow::with_clock(10, calendar, &epoch).unwrap();
-    window.restore(&sluicegate::History::new([(Duration::from_secs(3600), 4)]), Duration::ZERO);
+    window.restore(
+        &sluicegate::window::History::new([(Duration::from_secs(3600), 4)]),
+        Duration::ZERO,
+    );
     assert_eq!(window.count(), 4);
     assert_eq!(window.window(), Duration::ZERO..Duration::from_secs(31 * 86_400 - 3600));
 }

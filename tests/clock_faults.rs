@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 const SECOND: u64 = 1_000_000_000;

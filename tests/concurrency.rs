@@ -27,7 +27,8 @@ mod threads;
 
 use std::sync::Arc;
 
-use sluicegate::{Adaptive, ConcurrencyLimit, InFlight, LimitAlgorithm, ManualClock, Vegas};
+use sluicegate::ManualClock;
+use sluicegate::concurrency::{Adaptive, ConcurrencyLimit, InFlight, LimitAlgorithm, Vegas};
 
 #[test]
 fn permits_come_back_when_their_guard_ends() {

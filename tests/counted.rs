@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::compose::{All, AnswerCounters, Counted, Counts, StripedCounters};
+use sluicegate::keyed::Each;
 use sluicegate::*;
 
 fn counts(granted: u64, denied: u64, permits: u64) -> Counts {

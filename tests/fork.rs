@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{ThreadTimer, Timer};
+use sluicegate::wait::{ThreadTimer, Timer};
 
 struct Unpark(thread::Thread);
 

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::{All, Gate, GateMode, Unlimited};
+use sluicegate::keyed::Each;
 use sluicegate::*;
 
 fn bucket(clock: &ManualClock) -> TokenBucket<&ManualClock> {

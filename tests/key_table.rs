@@ -17,6 +17,7 @@
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
+use sluicegate::keyed::KeyTableBuilder;
 use sluicegate::*;
 
 #[path = "key_table/allocations.rs"]

@@ -54,6 +54,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::{Buckets, Each, Observe};
 use sluicegate::*;
 
 use self::observer::Told;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use sluicegate::keyed::{Buckets, Each, HotKeys};
 use sluicegate::*;
 
 const TEN: Quota = quota!(10 / hour);

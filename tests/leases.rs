@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::bucket::Carry;
+use sluicegate::lease::Lease;
 use sluicegate::*;
 
 use self::cases::cases;

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::bucket::{Carry, Snapshot};
+use sluicegate::time_limit::Call;
 use sluicegate::*;
 
 use self::explained::{Recorder, Sequential, is_explained};

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 #[path = "support/held_up.rs"]

@@ -24,7 +24,8 @@ mod story;
 
 use std::time::Duration;
 
-use sluicegate::{PenaltyRule, Rate};
+use sluicegate::Rate;
+use sluicegate::penalty::PenaltyRule;
 
 const SECOND: Duration = Duration::from_secs(1);
 

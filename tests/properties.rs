@@ -21,6 +21,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use self::cases::cases;

@@ -10,9 +10,12 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, FixedWindow, Gcra, History, LeakyBucket, Limiter};
-use sluicegate::{ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter, SlidingLog};
-use sluicegate::{SlidingWindow, TokenBucket, WeightedLog, WindowFromFirst, rate};
+use sluicegate::window::History;
+use sluicegate::window::MultiWindow;
+use sluicegate::window::{WeightedLog, WindowFromFirst};
+use sluicegate::{Denied, FixedWindow, Gcra, LeakyBucket, Limiter};
+use sluicegate::{ManualClock, Quota, Rate, Refill, SlidingCounter, SlidingLog};
+use sluicegate::{SlidingWindow, TokenBucket, rate};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -335,7 +338,7 @@ fn a_counter_at_11_75_of_10_rejects_and_would_not_have_come_so_far() {
 /// that begins again by the calendar.
 #[cfg(feature = "calendar")]
 mod budgets {
-    use sluicegate::{Budget, Weekday};
+    use sluicegate::calendar::{Budget, Weekday};
 
     use super::*;
 

@@ -3,6 +3,14 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::{
+    All, Counted, Counts, Estimates, Gate, GateMode, SettledCounts, Unlimited,
+};
+use sluicegate::keyed::{Each, KeyEstimate};
+use sluicegate::settle::{Estimate, Settle, Settled, Unpaid};
+use sluicegate::wait::{AcquireError, Queued, Reservation, Reserve};
+use sluicegate::window::MultiWindow;
 use sluicegate::*;
 
 #[cfg(feature = "wait")]

@@ -16,7 +16,8 @@ mod turns;
 
 use std::time::Duration;
 
-use sluicegate::{ManualClock, Rate, Shaper, ShaperError, rate};
+use sluicegate::shaper::{Shaper, ShaperError};
+use sluicegate::{ManualClock, Rate, rate};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);

@@ -10,6 +10,9 @@ use std::fmt::Debug;
 use std::mem::size_of;
 use std::time::Duration;
 
+use sluicegate::bucket::{Carry, SettleableBucket, Snapshot};
+use sluicegate::lease::Lease;
+use sluicegate::settle::{Estimate, Settled, Unpaid};
 use sluicegate::*;
 
 const NANO: Duration = Duration::from_nanos(1);

@@ -16,6 +16,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use self::cases::cases;

@@ -7,6 +7,12 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
+use sluicegate::compose::{All, Counted};
+use sluicegate::keyed::{Buckets, HotKeys, TableTier};
+use sluicegate::wait::Queued;
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 const SECOND: Duration = Duration::from_secs(1);

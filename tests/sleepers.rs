@@ -14,10 +14,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{
-    Buckets, Keyed, ManualClock, Reserve, Scheduled, Shaper, Timer, TokenBucket, WarmUp, quota,
-    rate,
-};
+use sluicegate::keyed::Buckets;
+use sluicegate::shaper::Shaper;
+use sluicegate::wait::{Reserve, Scheduled, Timer};
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{Keyed, ManualClock, TokenBucket, quota, rate};
 
 use crate::cases::cases;
 

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::Snapshot;
 use sluicegate::*;
 
 const NANO: Duration = Duration::from_nanos(1);

@@ -19,6 +19,8 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::bucket::Carry;
+use sluicegate::clock::QuantaClock;
 use sluicegate::*;
 
 use self::faults::Skewed;

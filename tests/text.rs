@@ -222,7 +222,8 @@ proptest! {
 #[cfg(feature = "serde")]
 mod files {
     use serde_json::{from_str, json, to_string};
-    use sluicegate::{Carry, WhenFull};
+    use sluicegate::bucket::Carry;
+    use sluicegate::keyed::WhenFull;
 
     use super::*;
 

@@ -11,6 +11,9 @@ mod cases;
 use std::thread;
 
 use proptest::prelude::*;
+use sluicegate::compose::TopUp;
+use sluicegate::keyed::Each;
+use sluicegate::wait::Queued;
 use sluicegate::*;
 
 use self::cases::cases;

@@ -11,6 +11,8 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::{Carry, SettleableBucket};
+use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
 const NANO: Duration = Duration::from_nanos(1);

@@ -25,7 +25,9 @@ mod turns;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{AcquireError, Clock, ConfigError, ManualClock, Rate, WarmUp, rate};
+use sluicegate::wait::AcquireError;
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{Clock, ConfigError, ManualClock, Rate, rate};
 
 use self::cases::cases;
 

@@ -24,6 +24,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::compose::All;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use self::cases::cases;

@@ -16,10 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde::Serialize;
+use sluicegate_counted::bucket::Carry;
 use sluicegate_counted::count::{self, Counts};
-use sluicegate_counted::{
-    Carry, Clock, Gcra, LeakyBucket, Quota, Refill, TokenBucket, quota, rate,
-};
+use sluicegate_counted::{Clock, Gcra, LeakyBucket, Quota, Refill, TokenBucket, quota, rate};
 
 /// Words that hold the terms of a limiter. They are on a line that only a change
 /// of the terms writes, and all of them are always read together. So if a count is not

@@ -10,7 +10,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Clock as _, QuantaClock};
+use sluicegate::Clock as _;
+use sluicegate::clock::QuantaClock;
 
 /// The spans that are compared.
 const TURN_NANOS: u64 = 1_000_000;

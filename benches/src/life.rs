@@ -14,7 +14,7 @@ use sluicegate::Clock as _;
 #[derive(Debug)]
 pub struct Life {
     system: Instant,
-    ours: (sluicegate::QuantaClock, u64),
+    ours: (sluicegate::clock::QuantaClock, u64),
     theirs: (governor::clock::QuantaClock, governor::clock::QuantaInstant),
 }
 
@@ -23,7 +23,7 @@ impl Life {
     #[must_use]
     pub fn begin() -> Life {
         let (ours, theirs) =
-            (sluicegate::QuantaClock::new(), governor::clock::QuantaClock::default());
+            (sluicegate::clock::QuantaClock::new(), governor::clock::QuantaClock::default());
         let (ours_nanos, theirs_now) = (ours.now_nanos(), theirs.now());
         Life { system: Instant::now(), ours: (ours, ours_nanos), theirs: (theirs, theirs_now) }
     }

@@ -120,8 +120,13 @@ pub fn page(policy: &str, log: &Source, options: &Options) -> String {
     let mut lines = Merged::open(std::slice::from_ref(log), &ProgressBar::hidden()).unwrap();
     replay.read(&mut lines).unwrap();
     let summary = Summary::new(&replay, 10, Vec::new());
-    let heading =
-        Heading { logs, policy: "policy.toml".to_owned(), took: Duration::ZERO, brief: false, next: None };
+    let heading = Heading {
+        logs,
+        policy: "policy.toml".to_owned(),
+        took: Duration::ZERO,
+        brief: false,
+        next: None,
+    };
     let page = Page {
         heading: &heading,
         command: "sluicegate replay --policy policy.toml --html report.html access.log".to_owned(),

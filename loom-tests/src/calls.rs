@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Denied, Grant, Quota, Receipt, Snapshot};
+use sluicegate::bucket::{Carry, Snapshot};
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant, Quota};
 
 use crate::{Subject, TestClock};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::{Buckets, Denied, Grant, HotKeys, KeyStore, Keyed, Quota};
+use sluicegate::keyed::{Buckets, HotKeys, KeyStore};
+use sluicegate::{Denied, Grant, Keyed, Quota};
 
 use crate::tables::{Plain, Table, keys};
 use crate::{Admission, Arc, Ledger, SECOND, TestClock, check, race};

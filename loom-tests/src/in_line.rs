@@ -4,9 +4,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use sluicegate::{
-    FixedWindow, Limiter, Queued, Rate, Receipt, SlidingCounter, SlidingLog, SlidingWindow, Wait,
-};
+use sluicegate::settle::Receipt;
+use sluicegate::wait::Queued;
+use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, SlidingLog, SlidingWindow, Wait};
 
 use crate::line::{acquire, poll, poll_again, stand_and_ask, stand_and_then, wait};
 use crate::{Arc, SECOND, TestClock, check, race};

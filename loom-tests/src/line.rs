@@ -5,7 +5,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Grant, Timer, Wait, Waiting};
+use sluicegate::wait::{AcquireError, Timer, Waiting};
+use sluicegate::{Grant, Wait};
 
 use crate::{TestClock, thread};
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    Compact, FixedWindow, Limiter, MultiWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow,
-    WeightedLog, WindowFromFirst,
-};
+use sluicegate::window::{Compact, MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, SlidingLog, SlidingWindow};
 
 use crate::calls::{Answer, Op};
 use crate::reference::{Fixed, FromFirst, LATER, Log, Reference, Ring, State};

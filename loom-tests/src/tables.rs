@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, KeyTable, Quota, WhenFull};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Denied, Grant, KeyTable, Quota};
 
 use crate::{Admission, Arc, Ledger, SECOND, TestClock, check, race};
 

@@ -3,7 +3,7 @@
 //! * threads that are in different windows, and replace the one that is remembered
 //!   by their own, each count in the right one.
 
-use sluicegate::{Calendar, CalendarWindow};
+use sluicegate::calendar::{Calendar, CalendarWindow};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 
 /// Minutes, of which each grants one.

@@ -10,7 +10,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Gate, GateMode, Limiter, Quota, Refill, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::compose::{Gate, GateMode};
+use sluicegate::{Limiter, Quota, Refill, quota};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, assert_one_after_the_other};
 use sluicegate_loom_tests::{

@@ -11,7 +11,9 @@
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::{ConcurrencyLimit, InFlight, KeyedConcurrency, LimitAlgorithm, Outcome, Sample};
+use sluicegate::concurrency::{
+    ConcurrencyLimit, InFlight, KeyedConcurrency, LimitAlgorithm, Outcome, Sample,
+};
 use sluicegate_loom_tests::{Arc, TestClock, check, race};
 
 #[cfg(sluicegate_loom)]
@@ -236,7 +238,7 @@ impl LimitAlgorithm for Counting {
     }
 }
 
-type Adaptive = sluicegate::Adaptive<Counting, TestClock>;
+type Adaptive = sluicegate::concurrency::Adaptive<Counting, TestClock>;
 
 fn counting() -> Arc<Adaptive> {
     Arc::new(Adaptive::with_clock(Counting { samples: 0, again: 0 }, TestClock::new()))

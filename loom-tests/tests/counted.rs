@@ -1,10 +1,11 @@
 //! Models of a limiter whose answers are counted. What is checked, over every interleaving: no call
 //! is lost, even if threads share a slot; and a reader that sees a call counted sees what it took.
 
-use sluicegate::{Counts, Limiter, Quota, quota};
+use sluicegate::compose::Counts;
+use sluicegate::{Limiter, Quota, quota};
 use sluicegate_loom_tests::{Arc, Bucket, TestClock, check, race};
 
-type Counted = sluicegate::Counted<Bucket>;
+type Counted = sluicegate::compose::Counted<Bucket>;
 type Act = fn(&Counted);
 
 const QUOTA: Quota = quota!(1 / hour, burst 3);

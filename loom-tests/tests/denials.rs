@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Quota, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::{Quota, quota};
 use sluicegate_loom_tests::shards::{ask, fill, rest, sharded};
 use sluicegate_loom_tests::{SECOND, TestClock, check, race};
 

@@ -1,7 +1,9 @@
 //! A model of a word that falls, because a lease is given back, beside changes of the quota and a
 //! caller that saw it before it fell: three threads.
 
-use sluicegate::{Carry, Lease, Quota, Refill, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::lease::Lease;
+use sluicegate::{Quota, Refill, quota};
 use sluicegate_loom_tests::{Arc, Bucket, TestClock, check, race};
 
 /// A token of `FULL` is one unit, so that spending after two changes can bring the word back to the

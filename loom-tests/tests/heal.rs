@@ -7,7 +7,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Denied, Quota, Refill, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::{Denied, Quota, Refill, quota};
 use sluicegate_loom_tests::shards::{ask, sharded};
 use sluicegate_loom_tests::{
     ANY, Admission, Arc, Bucket, Ledger, SECOND, TestClock, bucket, check, once, race,

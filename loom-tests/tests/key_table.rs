@@ -11,7 +11,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Quota, WhenFull, quota};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Quota, quota};
 use sluicegate_loom_tests::tables::Call::{
     Ask, AskUpTo, Back, Finish, Mark, Remove, RunAhead, SetClock, Sweep,
 };

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::{Buckets, Keyed, Quota, quota};
+use sluicegate::keyed::Buckets;
+use sluicegate::{Keyed, Quota, quota};
 use sluicegate_loom_tests::tables::Plain;
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, TestClock, check, race};
 

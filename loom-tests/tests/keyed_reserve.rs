@@ -8,7 +8,8 @@
 
 #![cfg(sluicegate_loom)]
 
-use sluicegate::{Buckets, KeyReservation, Keyed, Quota, quota};
+use sluicegate::keyed::{Buckets, KeyReservation};
+use sluicegate::{Keyed, Quota, quota};
 use sluicegate_loom_tests::tables::Plain;
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, TestClock, check, race};
 

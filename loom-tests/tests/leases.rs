@@ -2,7 +2,8 @@
 //! back or is lost with a bucket of one word, all of it; and goes back, always, to a
 //! bucket in many places. Others neither lose nor win by it.
 
-use sluicegate::{Carry, Limiter, Quota, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::{Limiter, Quota, quota};
 use sluicegate_loom_tests::shards::{Caller, ask, rest, sharded};
 use sluicegate_loom_tests::{Bucket, TestClock, bucket, check, race};
 

@@ -8,7 +8,8 @@
 //!   and else never;
 //! * what a granted caller did is visible to the callers granted after it.
 
-use sluicegate::{SlidingLog, WeightedLog, rate};
+use sluicegate::window::WeightedLog;
+use sluicegate::{SlidingLog, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::faults::assert_no_reading_is_of_before_its_shift;
 use sluicegate_loom_tests::orders::{Stage, Windows, assert_one_after_the_other};

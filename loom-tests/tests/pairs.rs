@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Quota, Refill, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::{Quota, Refill, quota};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, SECOND, bucket, once};

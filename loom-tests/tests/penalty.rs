@@ -11,7 +11,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use sluicegate::{Denied, Keyed, Offence, Penalties, PenaltyBox, PenaltyRule, Rate};
+use sluicegate::keyed::Penalties;
+use sluicegate::penalty::{Offence, PenaltyBox, PenaltyRule};
+use sluicegate::{Denied, Keyed, Rate};
 use sluicegate_loom_tests::{Arc, SECOND, TestClock, check, race};
 
 #[cfg(sluicegate_loom)]

@@ -8,7 +8,8 @@ use std::pin::pin;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Waker};
 
-use sluicegate::{Each, Keyed, Limiter, Quota, TokenBucket, Wait, quota};
+use sluicegate::keyed::Each;
+use sluicegate::{Keyed, Limiter, Quota, TokenBucket, Wait, quota};
 use sluicegate_loom_tests::tables::Plain;
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 

@@ -2,7 +2,9 @@
 //! a grant that was given back leaves the limiter as if it had never been, and one
 //! that was not stays spent, whatever others do with the limiter meanwhile.
 
-use sluicegate::{Carry, Compact, FixedWindow, Quota, SlidingWindow, quota, rate};
+use sluicegate::bucket::Carry;
+use sluicegate::window::Compact;
+use sluicegate::{FixedWindow, Quota, SlidingWindow, quota, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, SECOND, TestClock};

@@ -6,7 +6,9 @@
 //! * callers in line are granted what is cancelled;
 //! * what was done before a reservation is seen after the next grant.
 
-use sluicegate::{FixedWindow, Limiter, Rate, Reservation, Reserve, Wait, WindowFromFirst, rate};
+use sluicegate::wait::{Reservation, Reserve};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{FixedWindow, Limiter, Rate, Wait, rate};
 use sluicegate_loom_tests::line::wait;
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 

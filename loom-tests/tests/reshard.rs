@@ -2,7 +2,8 @@
 //! interleaving: a change mints nothing, wherever tokens are on their way, and forgets
 //! none that was in a shard.
 
-use sluicegate::{Carry, Denied, Quota, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::{Denied, Quota, quota};
 use sluicegate_loom_tests::shards::{ask, fill, rest, sharded};
 use sluicegate_loom_tests::{SECOND, TestClock, check, race};
 

@@ -9,7 +9,8 @@
 //!   clock, and else never;
 //! * what a granted caller did is visible to the callers granted after it.
 
-use sluicegate::{MultiWindow, SlidingWindow, rate};
+use sluicegate::window::MultiWindow;
+use sluicegate::{SlidingWindow, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::faults::{
     assert_no_reading_is_of_before_its_shift, assert_no_second_reading_is_of_before_its_shift,

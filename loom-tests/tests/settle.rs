@@ -6,10 +6,12 @@
 //!   given back;
 //! * a change of the terms voids what was given back before it, and what is after.
 
-use sluicegate::{Carry, Estimate, Limiter, Quota, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::settle::Estimate;
+use sluicegate::{Limiter, Quota, quota};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 
-type Bucket = sluicegate::SettleableBucket<TestClock>;
+type Bucket = sluicegate::bucket::SettleableBucket<TestClock>;
 
 const FOUR: Quota = quota!(1 / second, burst 4);
 

@@ -3,10 +3,11 @@
 //! * at each instant, no more is granted and reserved than the bound, also of what was cancelled;
 //! * what is cancelled is taken once, and is not lost as long as it lives.
 
-use sluicegate::{Quota, Reserve, quota};
+use sluicegate::wait::Reserve;
+use sluicegate::{Quota, quota};
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, TestClock, check, race};
 
-type Bucket = sluicegate::SettleableBucket<TestClock>;
+type Bucket = sluicegate::bucket::SettleableBucket<TestClock>;
 
 const EIGHT: Quota = quota!(1 / second, burst 8, max_debt 4);
 

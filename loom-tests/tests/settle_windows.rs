@@ -7,7 +7,9 @@
 
 use std::pin::pin;
 
-use sluicegate::{FixedWindow, Limiter, Rate, Settle, SlidingCounter, Wait, WindowFromFirst, rate};
+use sluicegate::settle::Settle;
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, Wait, rate};
 use sluicegate_loom_tests::line::{acquire, poll, wait};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 

@@ -12,7 +12,8 @@ use std::sync::{OnceLock, Weak};
 
 #[cfg(sluicegate_loom)]
 use loom::thread_local;
-use sluicegate::{Carry, Clock, FixedWindow, TokenBucket, quota, rate};
+use sluicegate::bucket::Carry;
+use sluicegate::{Clock, FixedWindow, TokenBucket, quota, rate};
 use sluicegate_loom_tests::{ANY, Arc, Bucket, TestClock, check, race};
 
 /// Number of times that callers step back for one announcement; see `PATIENCE` in the sources.

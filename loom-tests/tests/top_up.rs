@@ -4,7 +4,8 @@
 //! * a grant of the balance sees what was done before its permits were added, also if other grants
 //!   came in between.
 
-use sluicegate::{Limiter, Quota, TopUp, quota};
+use sluicegate::compose::TopUp;
+use sluicegate::{Limiter, Quota, quota};
 use sluicegate_loom_tests::{Arc, Bucket, TestClock, check, race};
 
 type Act = fn(&TopUp<Bucket>) -> u64;

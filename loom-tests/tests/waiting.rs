@@ -6,7 +6,8 @@
 use std::pin::pin;
 use std::task::Poll;
 
-use sluicegate::{AcquireError, Limiter, Quota, Reserve, Wait, quota};
+use sluicegate::wait::{AcquireError, Reserve};
+use sluicegate::{Limiter, Quota, Wait, quota};
 use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask, stand_and_then, wait};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,

@@ -6,9 +6,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 
-use sluicegate::{
-    AcquireError, Denied, FixedWindow, Grant, KeyedLimiter, QueuedKeys, Rate, WaitingForKey, rate,
-};
+use sluicegate::keyed::{QueuedKeys, WaitingForKey};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, FixedWindow, Grant, KeyedLimiter, Rate, rate};
 use sluicegate_loom_tests::line::NoTimer;
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race, thread};
 

@@ -4,7 +4,8 @@
 
 use std::pin::pin;
 
-use sluicegate::{FixedWindow, Limiter, Queued, SlidingLog};
+use sluicegate::wait::Queued;
+use sluicegate::{FixedWindow, Limiter, SlidingLog};
 use sluicegate_loom_tests::in_line::{self, fresh};
 use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask};
 use sluicegate_loom_tests::{ANY, SECOND, TestClock, check, race};

@@ -5,7 +5,8 @@
 use std::pin::pin;
 use std::task::Poll;
 
-use sluicegate::{FixedWindow, Limiter, Quota, Reserve, Wait, quota, rate};
+use sluicegate::wait::Reserve;
+use sluicegate::{FixedWindow, Limiter, Quota, Wait, quota, rate};
 use sluicegate_loom_tests::line::{acquire, poll, poll_again};
 use sluicegate_loom_tests::{Arc, Bucket, SECOND, TestClock, bucket_with, check, race};
 

@@ -10,7 +10,9 @@ use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Grant, Limiter, Quota, Receipt, Timer, Wait, Waiting, quota};
+use sluicegate::settle::Receipt;
+use sluicegate::wait::{AcquireError, Timer, Waiting};
+use sluicegate::{Grant, Limiter, Quota, Wait, quota};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
 };

@@ -13,7 +13,8 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 #[cfg(not(sluicegate_loom))]
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sluicegate::{FixedWindow, Jitter, Limiter, SlidingCounter};
+use sluicegate::wait::Jitter;
+use sluicegate::{FixedWindow, Limiter, SlidingCounter};
 use sluicegate_loom_tests::in_line::{self, Part, fresh};
 use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};

@@ -7,9 +7,8 @@
 //! * counts that are too far ahead of the clock are moved once, and others never;
 //! * what a granted caller did is visible to the callers granted after it.
 
-use sluicegate::{
-    FixedWindow, SlidingCounter, SlidingLog, SlidingWindow, WeightedLog, WindowFromFirst, rate,
-};
+use sluicegate::window::{WeightedLog, WindowFromFirst};
+use sluicegate::{FixedWindow, SlidingCounter, SlidingLog, SlidingWindow, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{Clock, ManualClock, Timer};
+use sluicegate::wait::Timer;
+use sluicegate::{Clock, ManualClock};
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::thread;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
-use sluicegate::{Clock as _, Quota, Reserve as _, TokenBucket, Wait as _, Waiting, quota};
+use sluicegate::wait::{Reserve as _, Waiting};
+use sluicegate::{Clock as _, Quota, TokenBucket, Wait as _, quota};
 use sluicegate_shuttle_tests::thread;
 use sluicegate_shuttle_tests::{Alarms, SimulatedTime, check, intents, look};
 

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
-use sluicegate::{
-    AcquireError, Carry, Clock as _, Grant, LineLimits, Quota, TokenBucket, Wait as _, Waiting,
-    WhenLineFull, quota,
-};
+use sluicegate::bucket::Carry;
+use sluicegate::wait::{AcquireError, LineLimits, Waiting, WhenLineFull};
+use sluicegate::{Clock as _, Grant, Quota, TokenBucket, Wait as _, quota};
 use sluicegate_shuttle_tests::sync::Mutex;
 use sluicegate_shuttle_tests::thread;
 use sluicegate_shuttle_tests::{Alarms, SimulatedTime, check, intents, look, random};

@@ -136,6 +136,7 @@ impl<C: Clock> SettleableBucket<C> {
     /// ```
     /// use std::time::Duration;
     /// use sluicegate::*;
+    /// use sluicegate::bucket::SettleableBucket;
     ///
     /// let limiter = SettleableBucket::with_clock(quota!(2 / second), ManualClock::new());
     /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);

@@ -36,7 +36,7 @@ pub enum WhenLineFull {
     #[default]
     RefuseNewest,
     /// The callers that have waited for longest, with
-    /// [`AcquireError::Evicted`](crate::AcquireError::Evicted), until there is room. A caller whose
+    /// [`AcquireError::Evicted`](crate::wait::AcquireError::Evicted), until there is room. A caller whose
     /// permits alone are more than the line takes is refused itself. For permits in flight, and behind
     /// more than its limiter grants at a time in a `Queued`, nobody knows whether the new one will have
     /// its turn in its time: others leave for it all the same, and it may be refused later.

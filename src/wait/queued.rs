@@ -27,9 +27,9 @@ use self::estimates::KeptEstimates;
 /// Wraps a limiter so that callers can wait for it, in one fair line.
 ///
 /// For limiters that do not implement [`Wait`] themselves: [`SlidingLog`](crate::SlidingLog),
-/// [`WeightedLog`](crate::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
-/// [`Sharded`](crate::Sharded), [`All`](crate::All), an `Arc<dyn Limiter>`, or one of your own. (A
-/// [`Gate`](crate::Gate) and a [`Counted`](crate::Counted) implement it if their limiters do.)
+/// [`WeightedLog`](crate::window::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
+/// [`Sharded`](crate::Sharded), [`All`](crate::compose::All), an `Arc<dyn Limiter>`, or one of your own. (A
+/// [`Gate`](crate::compose::Gate) and a [`Counted`](crate::compose::Counted) implement it if their limiters do.)
 ///
 /// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
 /// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who

@@ -8,7 +8,7 @@ use crate::time::latest::ToldInstant;
 use super::timer::Timer;
 use super::until::{Look, block_until, sleep_until};
 
-/// Permits of a [`Shaper`](crate::Shaper) or a [`WarmUp`](crate::WarmUp) that are the caller's, to be used
+/// Permits of a [`Shaper`](crate::shaper::Shaper) or a [`WarmUp`](crate::warm_up::WarmUp) that are the caller's, to be used
 /// from an instant on.
 ///
 /// The instant is fixed, and is by the limiter's clock: no later request, and no change of the rate or of a
@@ -23,7 +23,9 @@ use super::until::{Look, block_until, sleep_until};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{ManualClock, Shaper, WarmUp, rate};
+/// use sluicegate::{ManualClock, rate};
+/// use sluicegate::shaper::Shaper;
+/// use sluicegate::warm_up::WarmUp;
 ///
 /// let shaper = Shaper::with_clock(rate!(10 / second), 5, ManualClock::new());
 /// let departure = shaper.shape(3)?;

@@ -25,9 +25,9 @@ use crate::limiter::Limiter;
 /// line is due, as that one was told; a caller that comes back then may find that they have left it
 /// nothing.
 ///
-/// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
-/// limiter's word; it says what differs. A [`Counted`](crate::Counted) and a
-/// [`Gate`](crate::Gate) implement it if the limiter inside does, with its line.
+/// A [`Queued`](crate::wait::Queued) implements it for any limiter, with a line that is not part of the
+/// limiter's word; it says what differs. A [`Counted`](crate::compose::Counted) and a
+/// [`Gate`](crate::compose::Gate) implement it if the limiter inside does, with its line.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the
@@ -308,6 +308,7 @@ macro_rules! reserves_windows {
             /// ```
             /// use std::time::Duration;
             /// use sluicegate::*;
+            /// use sluicegate::wait::Reserve;
             ///
             /// let clock = ManualClock::new();
             #[doc = concat!("let window = Duration::from_secs(", $seconds, ");")]

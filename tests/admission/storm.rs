@@ -10,10 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{
-    Admission, AdmitError, Admitted, Clock, ConcurrencyLimit, InFlight, ManualClock,
-    MonotonicClock, Timer, TokenBucket, Wait, quota,
-};
+use sluicegate::admission::{Admission, AdmitError, Admitted};
+use sluicegate::clock::MonotonicClock;
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
+use sluicegate::wait::Timer;
+use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
 use crate::cases::cases;
 

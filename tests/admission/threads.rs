@@ -7,9 +7,10 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{
-    Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
-};
+use sluicegate::admission::Admission;
+use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use super::millis;
 use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
@@ -18,7 +19,7 @@ use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
 #[derive(Clone, Copy)]
 struct Never;
 
-impl sluicegate::Timer for Never {
+impl sluicegate::wait::Timer for Never {
     type Sleep = std::future::Pending<()>;
 
     fn sleep(&self, _: Duration) -> Self::Sleep {
@@ -108,7 +109,7 @@ fn the_wait_of_a_thread_for_its_place_counts_for_the_deadline() {
 #[derive(Clone, Copy)]
 struct Broken;
 
-impl sluicegate::Timer for Broken {
+impl sluicegate::wait::Timer for Broken {
     type Sleep = std::future::Ready<()>;
 
     fn sleep(&self, _: Duration) -> Self::Sleep {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Admission, AdmissionError, AdmitError, Clock, ConcurrencyLimit, InFlightError,
-    LineLimits, OnTimeout, Queued, SlidingLog, TokenBucket, Wait, WhenLineFull, quota, rate,
-};
+use sluicegate::admission::{Admission, AdmissionError, AdmitError};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
+use sluicegate::time_limit::OnTimeout;
+use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
+use sluicegate::{Clock, SlidingLog, TokenBucket, Wait, quota, rate};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 

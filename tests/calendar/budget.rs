@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{Budget, Calendar, CalendarError, Clock, Denied, Limiter, ManualClock, Weekday};
+use sluicegate::calendar::{Budget, Calendar, CalendarError, Weekday};
+use sluicegate::{Clock, Denied, Limiter, ManualClock};
 
 use super::{DAY, HOUR, SECOND, time};
 

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
 const SECOND: u64 = 1_000_000_000;

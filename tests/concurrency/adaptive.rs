@@ -5,6 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::concurrency::{
+    Adaptive, ConcurrencyLimit, LimitAlgorithm, Outcome, Sample, TimedInFlight,
+};
 use sluicegate::*;
 
 /// An algorithm that keeps its samples.

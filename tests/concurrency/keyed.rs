@@ -7,7 +7,7 @@ use std::thread;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{ConcurrencyLimit, InFlight, KeyedConcurrency};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight, KeyedConcurrency};
 
 #[test]
 fn keys_have_a_limit_each() {

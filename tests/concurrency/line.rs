@@ -26,7 +26,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{Entering, InFlight, InFlightError, Timer};
+use sluicegate::concurrency::{Entering, InFlight, InFlightError};
+use sluicegate::wait::Timer;
 
 /// A timer that rings when the test says so.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use sluicegate::{ConcurrencyLimit, InFlight};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -8,7 +8,7 @@ use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{Adaptive, Aimd, ConcurrencyLimit, Outcome};
+use sluicegate::concurrency::{Adaptive, Aimd, ConcurrencyLimit, Outcome};
 
 const THREADS: u64 = 6;
 const CALLS: u64 = if cfg!(miri) { 100 } else { 20_000 };
@@ -180,7 +180,7 @@ fn an_adaptive_limit_that_swings_is_never_exceeded_and_loses_nothing() {
     });
     assert!(held.most.into_inner() <= MOST);
     assert_eq!(adaptive.in_flight(), 0);
-    let says = adaptive.with_algorithm(|aimd| sluicegate::LimitAlgorithm::limit(aimd));
+    let says = adaptive.with_algorithm(|aimd| sluicegate::concurrency::LimitAlgorithm::limit(aimd));
     assert_eq!(says, Some(adaptive.limit()));
     assert!((1..=MOST).contains(&adaptive.limit()));
 }

@@ -8,7 +8,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde_json::json;
-use sluicegate::{AcquireError, Clock, FixedWindow, ManualClock, Reserve, Timer, Wait, WarmUp};
+use sluicegate::wait::{AcquireError, Reserve, Timer};
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{Clock, FixedWindow, ManualClock, Wait};
 
 use crate::vectors::{Facts, Step};
 

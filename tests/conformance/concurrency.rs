@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
-use sluicegate::{
-    Adaptive, Aimd, ConcurrencyLimit, InFlight, LimitAlgorithm, ManualClock, Outcome, Sample, Vegas,
+use sluicegate::ManualClock;
+use sluicegate::concurrency::{
+    Adaptive, Aimd, ConcurrencyLimit, InFlight, LimitAlgorithm, Outcome, Sample, Vegas,
 };
 
 use crate::replay::{Tally, label};

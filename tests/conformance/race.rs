@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{Gcra, LeakyBucket, ManualClock, Quota, Rate, TokenBucket, Wait, Waiting};
+use sluicegate::wait::Waiting;
+use sluicegate::{Gcra, LeakyBucket, ManualClock, Quota, Rate, TokenBucket, Wait};
 
 use crate::acquire::Noted;
 use crate::replay::{Tally, label};

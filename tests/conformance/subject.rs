@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sluicegate::bucket::Carry;
+use sluicegate::compose::{All, TopUp};
+use sluicegate::warm_up::WarmUp;
+use sluicegate::window::WindowFromFirst;
 use sluicegate::{
-    All, Carry, Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter,
-    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, TopUp, WarmUp, WindowFromFirst,
+    Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter, ManualClock, Quota,
+    Rate, Refill, SlidingCounter, TokenBucket,
 };
 
 use crate::acquire::{acquire, acquire_warming_up, reserve};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sluicegate::{CallError, CancelToken, OnTimeout, TimeLimit, TimeLimiter};
+use sluicegate::time_limit::{CallError, CancelToken, OnTimeout, TimeLimit, TimeLimiter};
 use tokio::time::sleep;
 
 use crate::paused::Paused;

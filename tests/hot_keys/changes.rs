@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::*;
 
 use super::chosen::Chosen;

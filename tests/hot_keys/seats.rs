@@ -1,5 +1,7 @@
 //! Seats: the keys that get one, the permits that are prepaid for it, and the answers from it.
 
+use sluicegate::compose::All;
+use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
 use super::subject::{heat, rivals, take_all, with, with_each};

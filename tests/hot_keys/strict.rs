@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
+use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::*;
 
 use super::chosen::Chosen;

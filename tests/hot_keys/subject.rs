@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 
+use sluicegate::keyed::{Buckets, HotKeys, Observe, PerKey, TableTier, Tier};
 use sluicegate::*;
 
 use super::Open;

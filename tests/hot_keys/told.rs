@@ -3,6 +3,8 @@
 
 use std::hint::black_box;
 
+use sluicegate::compose::Counted;
+use sluicegate::keyed::{Buckets, HotKeys, HotPlace};
 use sluicegate::*;
 
 use super::allocator::allocations;

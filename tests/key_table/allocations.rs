@@ -1,6 +1,8 @@
 //! That a table allocates nothing once it is made, however many keys come: counted by an
 //! allocator of our own, for the calling thread only.
 
+use sluicegate::keyed::WhenFull;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use super::allocator::allocations;

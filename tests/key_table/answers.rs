@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::keyed::TableEntry;
 use sluicegate::*;
 
 use super::{SECOND, builder, one_line, table};

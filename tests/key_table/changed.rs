@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::keyed::{HotKeys, KeyTableBuilder};
 use sluicegate::*;
 
 use super::cases::cases;

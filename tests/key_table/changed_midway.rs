@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
 use super::held_up::HeldUp;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::keyed::WhenFull;
 use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::keyed::{Each, HotKeys};
 use sluicegate::*;
 
 use super::cases::cases;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::keyed::TableEntry;
 use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};

@@ -12,6 +12,7 @@ use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::clock::MonotonicClock;
 use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};

@@ -3,6 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use sluicegate::compose::All;
+use sluicegate::keyed::Parts;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use super::cases::cases;

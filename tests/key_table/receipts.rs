@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, KeyTable, ManualClock, WhenFull, quota};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Denied, KeyTable, ManualClock, quota};
 
 /// The word of a key may come back after a removal; what an old receipt then puts back is
 /// never older than a removal now would leave it.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
 use super::held_up::HeldUp;

@@ -5,6 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::bucket::Carry;
+use sluicegate::compose::All;
+use sluicegate::keyed::{Buckets, Each, Tiers};
 use sluicegate::*;
 
 use super::held_up::HeldUp;

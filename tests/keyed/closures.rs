@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::keyed::{Each, WhenFull};
 use sluicegate::*;
 
 type Made<'c> = Keyed<String, Each<TokenBucket<&'c ManualClock>, Make<'c>, &'c ManualClock>>;

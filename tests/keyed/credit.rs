@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::{Buckets, HotKeys, Parts};
 use sluicegate::*;
 
 use super::{SECOND, keyed};

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
 use super::{InOneShard, SECOND};

@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Mutex;
 
+use sluicegate::compose::All;
+use sluicegate::keyed::{AsKey, Buckets, Each, HotKeys, Observe, Parts};
 use sluicegate::*;
 
 use super::{InOneShard, SECOND, keyed};

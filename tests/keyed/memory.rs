@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::keyed::{Buckets, Each};
 use sluicegate::*;
 
 use super::allocator::{allocated, held_bytes};

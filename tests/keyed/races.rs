@@ -4,6 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use super::{SECOND, keyed};

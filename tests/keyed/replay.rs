@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::bucket::Carry;
+use sluicegate::compose::All;
 use sluicegate::*;
 
 use super::keyed;

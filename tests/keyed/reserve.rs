@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::{Buckets, KeyReservation, TopKeys, WhenFull};
+use sluicegate::wait::{AcquireError, Reservation, Reserve};
 use sluicegate::*;
 
 const MILLI: Duration = Duration::from_millis(1);

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::TieredKeyed;
 use sluicegate::*;
 
 /// The tier of a key is its remainder by three.

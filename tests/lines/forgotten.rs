@@ -8,9 +8,12 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::keyed::Each;
+use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::{
-    AcquireError, Clock, Denied, Each, FixedWindow, Grant, Keyed, Limiter, ManualClock, Queued,
-    SettleableBucket, SlidingWindow, TokenBucket, Wait, quota, rate,
+    Clock, Denied, FixedWindow, Grant, Keyed, Limiter, ManualClock, SlidingWindow, TokenBucket,
+    Wait, quota, rate,
 };
 
 use crate::cases::cases;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{Limiter, ManualClock, Quota, Receipt, TokenBucket, quota};
+use sluicegate::settle::Receipt;
+use sluicegate::{Limiter, ManualClock, Quota, TokenBucket, quota};
 
 use crate::cases::cases;
 use crate::support::Caller;
@@ -244,7 +245,7 @@ fn a_reservation_that_is_cancelled_beside_a_line_is_there_from_then_on() {
     let quota = quota!(1 / second, burst 6, max_debt 6);
     let bucket = TokenBucket::with_clock(quota, &clock);
     bucket.try_acquire(6).unwrap();
-    let reserved = sluicegate::Reserve::reserve(&bucket, 6).unwrap();
+    let reserved = sluicegate::wait::Reserve::reserve(&bucket, 6).unwrap();
     let mut caller = Caller::new(&bucket, 6);
     clock.advance(Duration::from_millis(11_900));
     assert!(caller.is_waiting());

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, ManualClock, TokenBucket, quota};
+use sluicegate::wait::AcquireError;
+use sluicegate::{ManualClock, TokenBucket, quota};
 
 use crate::support::Caller;
 

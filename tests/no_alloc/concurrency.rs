@@ -3,6 +3,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use sluicegate::concurrency::{
+    Adaptive, Aimd, ConcurrencyLimit, Gradient2, KeyedConcurrency, LimitAlgorithm, Outcome, Sample,
+    Vegas, Windowed,
+};
 use sluicegate::*;
 
 use crate::Anywhere;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::penalty::{Offence, PenaltyBox, PenaltyRule};
 use sluicegate::*;
 
 use super::{SECOND, rule};

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::keyed::Penalties;
+use sluicegate::penalty::{Offence, PenaltyRule};
 use sluicegate::*;
 
 use super::{SECOND, rule};

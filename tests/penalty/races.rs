@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::penalty::{Offence, PenaltyBox};
 use sluicegate::*;
 
 use super::rule;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluicegate::{Limiter, ManualClock, PenaltyBox, PenaltyRule, Rate};
+use sluicegate::penalty::{PenaltyBox, PenaltyRule};
+use sluicegate::{Limiter, ManualClock, Rate};
 
 use super::cases::cases;
 use super::reference::Caller;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{Offence, PenaltyRule};
+use sluicegate::penalty::{Offence, PenaltyRule};
 
 const TICK: u128 = 1 << 24;
 const END_TICK: u128 = 1 << 11;

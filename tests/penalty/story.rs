@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::penalty::{Offence, PenaltyBox, PenaltyRule};
 use sluicegate::*;
 
 use super::{SECOND, rule};

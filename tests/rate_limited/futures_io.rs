@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ::futures_io::{AsyncRead, AsyncWrite};
-use sluicegate::{Clock, RateLimitedReader, RateLimitedWriter, TokenBucket, Wait, quota};
+use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
+use sluicegate::{Clock, TokenBucket, Wait, quota};
 use tokio::time::{Instant, timeout};
 
 use crate::paused::Paused;

@@ -7,7 +7,9 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{Carry, Clock, ManualClock, RateLimitedStream, TokenBucket, Wait, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::rate_limited::RateLimitedStream;
+use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::NoTimer;
 

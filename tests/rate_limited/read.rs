@@ -2,10 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use sluicegate::{
-    AcquireError, LineLimits, ManualClock, RateLimitedReader, RateLimitedWriter, TokenBucket, Wait,
-    quota,
-};
+use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
+use sluicegate::wait::{AcquireError, LineLimits};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{MILLI, Scripted, left, while_time_passes};
 
@@ -94,7 +93,7 @@ fn a_burst_that_becomes_smaller_than_what_was_read_is_no_obstacle() {
     let mut reader = RateLimitedReader::new(&[7; 100][..], &bucket);
     let mut into = [0; 100];
     reader.read(&mut into).unwrap_err();
-    bucket.reconfigure(quota!(1_000 / second, burst 30), sluicegate::Carry::Reset);
+    bucket.reconfigure(quota!(1_000 / second, burst 30), sluicegate::bucket::Carry::Reset);
     bucket.line().set_limits(LineLimits::new());
     while_time_passes(&clock, MILLI, || assert_eq!(reader.read(&mut into).unwrap(), 100));
 }

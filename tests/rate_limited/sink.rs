@@ -6,10 +6,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use futures_sink::Sink;
-use sluicegate::{
-    AcquireError, LineLimits, ManualClock, RateLimitedSink, RateLimitedSinkError, TokenBucket,
-    Wait, quota,
-};
+use sluicegate::rate_limited::{RateLimitedSink, RateLimitedSinkError};
+use sluicegate::wait::{AcquireError, LineLimits};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Bucket, MILLI, NoTimer, left};
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use sluicegate::{
-    AcquireError, Carry, Jitter, LineLimits, ManualClock, RateLimitedStream, TokenBucket, Wait,
-    quota,
-};
+use sluicegate::bucket::Carry;
+use sluicegate::rate_limited::RateLimitedStream;
+use sluicegate::wait::{AcquireError, Jitter, LineLimits};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{MILLI, NoTimer, left};
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 #[cfg(feature = "futures")]
-use sluicegate::Timer;
+use sluicegate::wait::Timer;
 use sluicegate::{ManualClock, TokenBucket};
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sluicegate::{
-    Clock, RateLimitedReader, RateLimitedWriter, TokenBucket, TokioTimer, Wait, quota,
-};
+use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
+use sluicegate::wait::TokioTimer;
+use sluicegate::{Clock, TokenBucket, Wait, quota};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy, duplex};
 use tokio::time::{Instant, timeout};
 

@@ -2,9 +2,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use sluicegate::{
-    AcquireError, Carry, LineLimits, ManualClock, RateLimitedWriter, TokenBucket, Wait, quota,
-};
+use sluicegate::bucket::Carry;
+use sluicegate::rate_limited::RateLimitedWriter;
+use sluicegate::wait::{AcquireError, LineLimits};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{MILLI, Scripted, left, while_time_passes};
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
+use sluicegate::wait::{AcquireError, Reserve};
 use sluicegate::*;
 
 use crate::cases::cases;

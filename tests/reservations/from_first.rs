@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::wait::Reserve;
+use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
 use crate::cases::cases;

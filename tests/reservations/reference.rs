@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::AcquireError;
+use sluicegate::wait::AcquireError;
 
 /// A reservation, or an estimate, that was taken.
 #[derive(Clone, Copy, Debug)]

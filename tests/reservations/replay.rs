@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::wait::{Reservation, Reserve};
 use sluicegate::*;
 
 use crate::reference::{Reference, Taken};

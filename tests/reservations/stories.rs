@@ -5,6 +5,9 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use sluicegate::settle::Settle;
+use sluicegate::wait::{AcquireError, Reservation, Reserve};
+use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
 const SECOND: Duration = Duration::from_secs(1);

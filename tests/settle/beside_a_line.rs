@@ -13,6 +13,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::wait::{Queued, Timer, Waiting};
 use sluicegate::*;
 
 use crate::cases::cases;

@@ -1,5 +1,8 @@
 //! Composites that fail: they take permits and give them back, over and over.
 
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::All;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 const FILL_TIMES: u64 = 3;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use crate::cases::cases;

@@ -7,6 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::All;
+use sluicegate::settle::{Receipt, Settle};
 use sluicegate::*;
 
 const FULL: u64 = 1_000_000;

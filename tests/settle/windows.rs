@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
+use sluicegate::settle::{Settle, Settled};
+use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
 const MINUTE: Duration = Duration::from_secs(60);

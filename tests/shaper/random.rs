@@ -5,7 +5,8 @@ use std::time::Duration;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
-use sluicegate::{ManualClock, Rate, Shaper, ShaperError};
+use sluicegate::shaper::{Shaper, ShaperError};
+use sluicegate::{ManualClock, Rate};
 
 use crate::cases::cases;
 

@@ -9,7 +9,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{Clock, ManualClock, MonotonicClock, Shaper, ThreadTimer, Timer, rate};
+use sluicegate::clock::MonotonicClock;
+use sluicegate::shaper::Shaper;
+use sluicegate::wait::{ThreadTimer, Timer};
+use sluicegate::{Clock, ManualClock, rate};
 
 #[test]
 fn threads_leave_in_turn_and_never_two_at_a_time() {
@@ -90,7 +93,7 @@ fn a_task_leaves_at_its_turn_and_one_that_is_dropped_gives_its_place_back() {
 async fn a_task_that_has_slept_has_left() {
     let shaper = Shaper::new(rate!(1_000 / second), 10);
     for _ in 0..3 {
-        shaper.acquire_async(2, sluicegate::TokioTimer).await.unwrap();
+        shaper.acquire_async(2, sluicegate::wait::TokioTimer).await.unwrap();
         assert_eq!(shaper.queued(), 0);
     }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use num_bigint::BigInt;
 use num_traits::Zero;
+use sluicegate::compose::{All, Counts};
+use sluicegate::lease::Lease;
 use sluicegate::*;
 
 use super::super::reference::{Mirror, Said};

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use super::counted::Counted;

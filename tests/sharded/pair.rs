@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use num_bigint::BigInt;
 use num_traits::Zero;
+use sluicegate::bucket::{Carry, Snapshot};
+use sluicegate::lease::Lease;
 use sluicegate::*;
 
 use super::ops::{Amount, LIFE_NANOS, Setup, Step};

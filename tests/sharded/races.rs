@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::bucket::Carry;
+use sluicegate::lease::Lease;
 use sluicegate::*;
 
 use super::counted::Failing;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use super::held_up::HeldUp;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::compose::All;
+use sluicegate::lease::Lease;
 use sluicegate::*;
 
 use super::cases::cases;

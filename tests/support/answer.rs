@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, Snapshot};
+use sluicegate::bucket::Snapshot;
+use sluicegate::{Denied, Grant};
 
 /// All that an answer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

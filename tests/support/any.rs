@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{Carry, Refill};
+use sluicegate::Refill;
+use sluicegate::bucket::Carry;
 
 use super::ops::{Amount, LIFE_NANOS, Op, Setup, Shape, Step};
 use super::reference::Held;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::ToPrimitive;
-use sluicegate::{Carry, Refill};
+use sluicegate::Refill;
+use sluicegate::bucket::Carry;
 
 use super::{Held, Mirror, Plan, nanos, whole};
 

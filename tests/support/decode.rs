@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Refill};
+use sluicegate::Refill;
+use sluicegate::bucket::Carry;
 
 use super::ops::{Amount, Op, Setup, Shape, Step};
 use super::reference::Held;

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use sluicegate::{Denied, Grant, Observe};
+use sluicegate::keyed::Observe;
+use sluicegate::{Denied, Grant};
 
 /// A key, the permits that were asked for, and the answer.
 type Decision<K> = (K, u64, Result<Grant, Denied>);

@@ -6,6 +6,9 @@ mod setup;
 
 use std::time::Duration;
 
+use sluicegate::bucket::{Carry, Snapshot};
+use sluicegate::compose::All;
+use sluicegate::keyed::Parts;
 use sluicegate::*;
 
 use super::reference::{Held, Mirror, Said, nanos};

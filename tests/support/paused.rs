@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::Timer;
+use sluicegate::wait::Timer;
 
 /// Tokio's timer without the feature for it, so that these tests run with the default features. In
 /// a test with `start_paused` no time passes.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use num_bigint::BigInt;
+use sluicegate::bucket::{Carry, SettleableBucket};
 use sluicegate::*;
 
 use super::super::reference::{Mirror, Plan, nanos};

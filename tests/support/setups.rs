@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::bucket::Snapshot;
 use sluicegate::*;
 
 use super::decode::Bytes;

@@ -4,8 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
-use sluicegate::CallEvent::{Failed, FailedLate, FinishedLate, Lost, Succeeded, TimedOut};
-use sluicegate::{
+use sluicegate::time_limit::CallEvent::{
+    Failed, FailedLate, FinishedLate, Lost, Succeeded, TimedOut,
+};
+use sluicegate::time_limit::{
     CallError, CallEvent, CancelToken, ObserveCalls, OnTimeout, Spawn, SpawnedJob, SpawnedTask,
     TimeLimit, TimeLimiter,
 };

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use sluicegate::CallEvent::{Dropped, Failed, FailedLate, FinishedLate, Succeeded, TimedOut};
-use sluicegate::{CallCounts, CallError, CallEvent, OnTimeout};
+use sluicegate::time_limit::CallEvent::{
+    Dropped, Failed, FailedLate, FinishedLate, Succeeded, TimedOut,
+};
+use sluicegate::time_limit::{CallCounts, CallError, CallEvent, OnTimeout};
 use tokio::time::{sleep, timeout};
 
 use crate::watched::{limiter, millis};

@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::CallEvent::{Failed, FailedLate, FinishedLate, Lost, Succeeded, TimedOut};
-use sluicegate::{CallError, CallEvent, OnTimeout, TimeLimit, TimeLimiter, Timer};
+use sluicegate::time_limit::CallEvent::{
+    Failed, FailedLate, FinishedLate, Lost, Succeeded, TimedOut,
+};
+use sluicegate::time_limit::{CallError, CallEvent, OnTimeout, TimeLimit, TimeLimiter};
+use sluicegate::wait::Timer;
 use tokio::time::{Instant, sleep};
 
 use crate::paused::Paused;

@@ -4,8 +4,8 @@ use std::future::ready;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use sluicegate::CallEvent::{FinishedLate, Succeeded, TimedOut};
-use sluicegate::{OnTimeout, TimeLimit, TimeLimiter, TimeLimiterRegistry};
+use sluicegate::time_limit::CallEvent::{FinishedLate, Succeeded, TimedOut};
+use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter, TimeLimiterRegistry};
 
 use crate::watched::{Events, NAME, limit, millis};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sluicegate::{CallEvent, ObserveCalls, OnTimeout, TimeLimit, TimeLimiter};
+use sluicegate::time_limit::{CallEvent, ObserveCalls, OnTimeout, TimeLimit, TimeLimiter};
 
 use crate::paused::Paused;
 

@@ -10,9 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Clock, Grant, Jitter, ManualClock, Timer, TokenBucket, Wait, quota,
-};
+use sluicegate::wait::{AcquireError, Jitter, Timer};
+use sluicegate::{Clock, Grant, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{MILLI, NoTimer};
 

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    AcquireError, ConcurrencyLimit, Denied, FixedWindow, Limiter, ManualClock, Queued,
-    SettleableBucket, TokenBucket, TopUp, Wait, WeightedLog, quota, rate,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::TopUp;
+use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate::wait::{AcquireError, Queued};
+use sluicegate::window::WeightedLog;
+use sluicegate::{Denied, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
 
 use crate::support::{Caller, MILLI, NoTimer, block_on};
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Budget, Calendar, CalendarWindow, Denied, ManualClock, Weekday};
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, ManualClock};
 
 use crate::support::Caller;
 

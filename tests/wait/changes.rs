@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Carry, Limiter, ManualClock, TokenBucket, quota};
+use sluicegate::bucket::Carry;
+use sluicegate::wait::AcquireError;
+use sluicegate::{Limiter, ManualClock, TokenBucket, quota};
 
 use crate::support::{Caller, MILLI};
 

@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    AcquireError, Estimate, FixedWindow, Gate, GateMode, Jitter, Limiter, LineLimits, ManualClock,
-    Queued, Settle, SettleableBucket, Wait, WaitingForEstimate, quota, rate,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::{Gate, GateMode};
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, WaitingForEstimate};
+use sluicegate::{FixedWindow, Limiter, ManualClock, Wait, quota, rate};
 
 use crate::support::{Caller, MILLI, NoTimer, Woken};
 

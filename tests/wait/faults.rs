@@ -9,10 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Clock, Limiter, LineLimits, ManualClock, TokenBucket, Wait, Waiting,
-    WhenLineFull, quota,
-};
+use sluicegate::wait::{AcquireError, LineLimits, Waiting, WhenLineFull};
+use sluicegate::{Clock, Limiter, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI, NoTimer};
 

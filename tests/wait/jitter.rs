@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sluicegate::{Clock, Jitter, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::wait::Jitter;
+use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI};
 

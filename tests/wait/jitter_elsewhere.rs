@@ -6,7 +6,9 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use sluicegate::{Jitter, RateLimitedReader, RateLimitedWriter, TokenBucket, quota};
+use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
+use sluicegate::wait::Jitter;
+use sluicegate::{TokenBucket, quota};
 
 use crate::support::MILLI;
 
@@ -19,7 +21,8 @@ fn long() -> Jitter {
 #[cfg(feature = "keyed")]
 #[test]
 fn jitter_of_a_key_delays_the_answer_and_not_the_grant() {
-    use sluicegate::{Buckets, Keyed, KeyedLimiter, ManualClock, QueuedKeys};
+    use sluicegate::keyed::{Buckets, QueuedKeys};
+    use sluicegate::{Keyed, KeyedLimiter, ManualClock};
 
     let clock = ManualClock::new();
     let buckets = Buckets::with_clock(quota!(1_000 / second, burst 10), &clock);

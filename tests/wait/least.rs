@@ -10,6 +10,14 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
+use sluicegate::compose::{All, Counted, Gate, TopUp};
+use sluicegate::keyed::{Buckets, Each, HotKeys, QueuedKeys};
+use sluicegate::penalty::Standing;
+use sluicegate::settle::{Estimate, Settle, Settled};
+use sluicegate::wait::{AcquireError, Queued, Reserve};
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use crate::cases::cases;

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use sluicegate::{AcquireError, ManualClock, TokenBucket, Wait, Waiting, quota};
+use sluicegate::wait::{AcquireError, Waiting};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI, NoTimer};
 

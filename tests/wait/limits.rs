@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, LineLimits, ManualClock, Queued, TokenBucket, Wait, WhenLineFull, quota,
-};
+use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
+use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI};
 
@@ -143,7 +142,8 @@ fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
     use std::future::Future;
     use std::task::{Context, Poll, Waker};
 
-    use sluicegate::{Buckets, Keyed, QueuedKeys};
+    use sluicegate::Keyed;
+    use sluicegate::keyed::{Buckets, QueuedKeys};
 
     let clock = ManualClock::new();
     let users =

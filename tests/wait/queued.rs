@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::compose::{All, Counted, Gate, GateMode, Unlimited};
+use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
+use sluicegate::window::WeightedLog;
 use sluicegate::{
-    AcquireError, All, Counted, Denied, FixedWindow, Gate, GateMode, Limiter, LineLimits,
-    ManualClock, Queued, Sharded, SlidingLog, SlidingWindow, TokenBucket, Unlimited, Wait,
-    WeightedLog, WhenLineFull, quota, rate,
+    Denied, FixedWindow, Limiter, ManualClock, Sharded, SlidingLog, SlidingWindow, TokenBucket,
+    Wait, quota, rate,
 };
 
 use crate::support::{Caller, MILLI};

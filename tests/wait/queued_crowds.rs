@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, Limiter, ManualClock, Queued, Sharded, SlidingLog, quota, rate};
+use sluicegate::wait::Queued;
+use sluicegate::{Denied, Limiter, ManualClock, Sharded, SlidingLog, quota, rate};
 
 use crate::queued::{log, used};
 use crate::support::{Caller, MILLI};

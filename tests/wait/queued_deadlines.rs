@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Limiter, ManualClock, Queued, Sharded, TokenBucket, Wait, quota};
+use sluicegate::wait::{AcquireError, Queued};
+use sluicegate::{Limiter, ManualClock, Sharded, TokenBucket, Wait, quota};
 
 use crate::queued::used;
 use crate::support::{Caller, MILLI};

@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
+use sluicegate::settle::Receipt;
+use sluicegate::wait::Queued;
+use sluicegate::window::WeightedLog;
 use sluicegate::{
-    Clock, Denied, Grant, Limiter, ManualClock, Queued, Receipt, Sharded, TokenBucket, Wait,
-    WeightedLog, quota, rate,
+    Clock, Denied, Grant, Limiter, ManualClock, Sharded, TokenBucket, Wait, quota, rate,
 };
 
 use crate::support::{Caller, MILLI};

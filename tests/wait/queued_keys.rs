@@ -5,11 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use sluicegate::{
-    AcquireError, Buckets, Carry, Counted, Denied, Each, HotKeys, KeyTable, Keyed, KeyedLimiter,
-    LineLimits, ManualClock, QueuedKeys, TieredKeyed, WaitingForKey, WeightedLog, WhenFull,
-    WhenLineFull, quota, rate,
-};
+use sluicegate::bucket::Carry;
+use sluicegate::compose::Counted;
+use sluicegate::keyed::{Buckets, Each, HotKeys, QueuedKeys, TieredKeyed, WaitingForKey, WhenFull};
+use sluicegate::wait::{AcquireError, LineLimits, WhenLineFull};
+use sluicegate::window::WeightedLog;
+use sluicegate::{Denied, KeyTable, Keyed, KeyedLimiter, ManualClock, quota, rate};
 
 use crate::support::{MILLI, Noted, Woken};
 

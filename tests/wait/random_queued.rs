@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{ManualClock, Queued, Rate, SlidingLog, SlidingWindow, Wait};
+use sluicegate::wait::Queued;
+use sluicegate::{ManualClock, Rate, SlidingLog, SlidingWindow, Wait};
 
 use crate::support::Caller;
 

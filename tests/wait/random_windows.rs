@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use sluicegate::window::{MultiWindow, WindowFromFirst};
 use sluicegate::{
-    ConfigError, FixedWindow, ManualClock, MultiWindow, Rate, SlidingCounter, SlidingWindow, Wait,
-    WindowFromFirst,
+    ConfigError, FixedWindow, ManualClock, Rate, SlidingCounter, SlidingWindow, Wait,
 };
 
 use crate::laws::{Ideal, Kind, Law, OfSlots, OneWord};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Carry, Gcra, LeakyBucket, ManualClock, Reserve, TokenBucket, quota,
-};
+use sluicegate::bucket::Carry;
+use sluicegate::wait::{AcquireError, Reserve};
+use sluicegate::{Gcra, LeakyBucket, ManualClock, TokenBucket, quota};
 
 use crate::support::{Caller, MILLI};
 

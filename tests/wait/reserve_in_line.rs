@@ -7,10 +7,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Counted, Counts, Gate, GateMode, Gcra, LeakyBucket, LineLimits, ManualClock,
-    Refill, Reservation, Reserve, TokenBucket, Wait, WhenLineFull, quota,
-};
+use sluicegate::compose::{Counted, Counts, Gate, GateMode};
+use sluicegate::wait::{AcquireError, LineLimits, Reservation, Reserve, WhenLineFull};
+use sluicegate::{Gcra, LeakyBucket, ManualClock, Refill, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI, assert_every_verb_denied};
 

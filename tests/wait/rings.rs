@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, ManualClock, MultiWindow, SlidingWindow, Wait, rate};
+use sluicegate::wait::AcquireError;
+use sluicegate::window::MultiWindow;
+use sluicegate::{Denied, ManualClock, SlidingWindow, Wait, rate};
 
 use crate::support::{Caller, MILLI, assert_every_verb_denied};
 

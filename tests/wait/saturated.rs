@@ -7,9 +7,11 @@ use std::thread;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::clock::MonotonicClock;
+use sluicegate::wait::Queued;
 use sluicegate::{
-    Clock, FixedWindow, ManualClock, MonotonicClock, Queued, Quota, Rate, SlidingLog,
-    SlidingWindow, TokenBucket, Wait, quota, rate,
+    Clock, FixedWindow, ManualClock, Quota, Rate, SlidingLog, SlidingWindow, TokenBucket, Wait,
+    quota, rate,
 };
 
 use crate::support::Caller;

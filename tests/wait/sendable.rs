@@ -4,7 +4,10 @@ use std::cell::Cell;
 use std::future::{Ready, ready};
 use std::time::Duration;
 
-use sluicegate::{Reserve, Shaper, Timer, TokenBucket, Wait, WarmUp, quota, rate};
+use sluicegate::shaper::Shaper;
+use sluicegate::wait::{Reserve, Timer};
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{TokenBucket, Wait, quota, rate};
 
 /// Has sleeps that are over at once, and is not `Sync`.
 struct Moves(Cell<u32>);

@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use sluicegate::{
-    FixedWindow, LineLimits, SlidingCounter, SlidingWindow, TokenBucket, WhenLineFull,
-};
+use sluicegate::wait::{LineLimits, WhenLineFull};
+use sluicegate::{FixedWindow, SlidingCounter, SlidingWindow, TokenBucket};
 
 use self::ledger::Ledger;
 use self::steps::{Log, Storm};

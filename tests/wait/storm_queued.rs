@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    FixedWindow, KeyTable, KeyedLimiter, Limiter, LineLimits, Queued, QueuedKeys, Wait,
-    WeightedLog, WhenLineFull, quota, rate,
-};
+use sluicegate::keyed::QueuedKeys;
+use sluicegate::wait::{LineLimits, Queued, WhenLineFull};
+use sluicegate::window::WeightedLog;
+use sluicegate::{FixedWindow, KeyTable, KeyedLimiter, Limiter, Wait, quota, rate};
 
 use crate::storm::steps_or;
 use crate::support::NoTimer;

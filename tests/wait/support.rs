@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Grant, Limiter, Timer, Wait, Waiting};
+use sluicegate::wait::{AcquireError, Timer, Waiting};
+use sluicegate::{Grant, Limiter, Wait};
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 

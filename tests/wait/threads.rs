@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::{AcquireError, TokenBucket, Wait, quota};
+use sluicegate::wait::AcquireError;
+use sluicegate::{TokenBucket, Wait, quota};
 
 use crate::support::block_on;
 

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Denied, FixedWindow, LineLimits, ManualClock, SlidingCounter, Wait, WhenLineFull,
-    WindowFromFirst, rate,
-};
+use sluicegate::wait::{AcquireError, LineLimits, WhenLineFull};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{Denied, FixedWindow, ManualClock, SlidingCounter, Wait, rate};
 
 use crate::support::{Caller, MILLI, assert_every_verb_denied};
 

@@ -7,11 +7,13 @@
 use std::io::Read;
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Counted, Counts, Gate, GateMode, Jitter, LineLimits, ManualClock, Queued,
-    RateLimitedReader, Reserve, TokenBucket, Wait, WeightedLog, quota, rate,
-};
-use sluicegate::{Limiter, Unlimited};
+use sluicegate::Limiter;
+use sluicegate::compose::Unlimited;
+use sluicegate::compose::{Counted, Counts, Gate, GateMode};
+use sluicegate::rate_limited::RateLimitedReader;
+use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, Reserve};
+use sluicegate::window::WeightedLog;
+use sluicegate::{ManualClock, TokenBucket, Wait, quota, rate};
 
 use crate::support::{Caller, MILLI};
 

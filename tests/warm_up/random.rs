@@ -5,7 +5,9 @@ use std::time::Duration;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
-use sluicegate::{AcquireError, Clock, ManualClock, Rate, WarmUp};
+use sluicegate::wait::AcquireError;
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{Clock, ManualClock, Rate};
 
 use crate::cases::cases;
 use crate::reference::{Model, Rounds, ratio};

@@ -7,7 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::{Clock, ManualClock, Rate, Timer, WarmUp, WarmUpReservation, rate};
+use sluicegate::wait::Timer;
+use sluicegate::warm_up::{WarmUp, WarmUpReservation};
+use sluicegate::{Clock, ManualClock, Rate, rate};
 
 use crate::cases::cases;
 

@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Clock, ManualClock, MonotonicClock, ThreadTimer, Timer, WarmUp, rate,
-};
+use sluicegate::clock::MonotonicClock;
+use sluicegate::wait::{AcquireError, ThreadTimer, Timer};
+use sluicegate::warm_up::WarmUp;
+use sluicegate::{Clock, ManualClock, rate};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::*;
 
 use crate::subject::{KINDS, drain};

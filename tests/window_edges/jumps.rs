@@ -15,11 +15,12 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-#[cfg(feature = "calendar")]
-use sluicegate::{Budget, Calendar, CalendarWindow};
-use sluicegate::{Clock, Limiter, ManualClock, Rate};
 #[cfg(feature = "wait")]
-use sluicegate::{FixedWindow, WindowFromFirst};
+use sluicegate::FixedWindow;
+#[cfg(feature = "calendar")]
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{Clock, Limiter, ManualClock, Rate};
 
 use crate::cases::cases;
 use crate::subject::{KINDS, Kind, least_wait};

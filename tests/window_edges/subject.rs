@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 /// The methods that all limiters of windows have besides the verbs.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::clock::UnixClock;
+use sluicegate::window::{WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use crate::subject::{Bound, KINDS, Window, drain, least_wait};

@@ -5,6 +5,8 @@ use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use sluicegate::compose::All;
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use super::SECOND;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::*;
 
 use super::any;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::window::{WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use super::any;

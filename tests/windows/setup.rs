@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::keyed::Each;
+use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use super::reference::{self, Mirror, State};

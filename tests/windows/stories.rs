@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sluicegate::compose::All;
+use sluicegate::window::{History, MultiWindow, WeightedLog};
 use sluicegate::*;
 
 /// The place that is written next was taken for one that was free, and what was in it

@@ -4,7 +4,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::BuildHasherDefault;
 use std::time::Duration;
 
-use sluicegate_counted::{HotKeys, KeyTable, Quota, quota};
+use sluicegate_counted::keyed::HotKeys;
+use sluicegate_counted::{KeyTable, Quota, quota};
 
 use super::{Cost, CountingClock, count_all};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate_counted::{PenaltyBox, PenaltyRule, rate};
+use sluicegate_counted::penalty::{PenaltyBox, PenaltyRule};
+use sluicegate_counted::rate;
 
 use super::{Cost, CountingClock, count_all};
 

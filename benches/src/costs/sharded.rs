@@ -1,6 +1,8 @@
 //! The costs of a sharded limiter, and of its leases.
 
-use sluicegate_counted::{Carry, Grant, Limiter, Quota, Shard, Sharded, quota};
+use sluicegate_counted::bucket::Carry;
+use sluicegate_counted::sharded::Shard;
+use sluicegate_counted::{Grant, Limiter, Quota, Sharded, quota};
 
 use super::{Cost, CountingClock, count_all};
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use sluicegate_counted::compose::All;
+use sluicegate_counted::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate_counted::{
-    All, FixedWindow, Limiter, MultiWindow, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
-    WeightedLog, WindowFromFirst, quota, rate,
+    FixedWindow, Limiter, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket, quota, rate,
 };
 
 use super::{Cost, CountingClock, count_all};

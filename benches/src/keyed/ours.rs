@@ -3,7 +3,7 @@
 use std::hash::RandomState;
 
 use foldhash::quality::RandomState as Foldhash;
-use sluicegate::{CoarseClock, QuantaClock};
+use sluicegate::clock::{CoarseClock, QuantaClock};
 
 use super::{Key, Skew, Store};
 use crate::subject::clocks::STEP;
@@ -113,13 +113,13 @@ key_table!(
 macro_rules! keyed {
     ($Keyed:ident, $Hasher:ty, $name:literal) => {
         /// A store that is not told the number of keys: it grows when it needs to.
-        pub(super) struct $Keyed<K: Key>(sluicegate::Keyed<K, sluicegate::Buckets, $Hasher>);
+        pub(super) struct $Keyed<K: Key>(sluicegate::Keyed<K, sluicegate::keyed::Buckets, $Hasher>);
 
         impl<K: Key> Store<K> for $Keyed<K> {
             const NAME: &'static str = $name;
 
             fn new(limit: Limit, _: u64) -> Self {
-                let buckets = sluicegate::Buckets::new(subject::quota(limit));
+                let buckets = sluicegate::keyed::Buckets::new(subject::quota(limit));
                 let keyed = sluicegate::Keyed::builder(buckets).hasher(<$Hasher>::default());
                 $Keyed(keyed.build().expect("it may have keys"))
             }
@@ -138,7 +138,7 @@ keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 macro_rules! hot_keys {
     ($Hot:ident, $name:literal, $homeless:literal, $Store:ty, $store:expr) => {
         /// A store with seats for the keys that are asked for most.
-        pub(super) struct $Hot<K: Key>(sluicegate::HotKeys<$Store>);
+        pub(super) struct $Hot<K: Key>(sluicegate::keyed::HotKeys<$Store>);
 
         impl<K: Key> Store<K> for $Hot<K> {
             const NAME: &'static str = $name;
@@ -153,7 +153,7 @@ macro_rules! hot_keys {
             fn new(limit: Limit, keys: u64) -> Self {
                 let store: fn(_, _) -> _ = $store;
                 let store = store(subject::quota(limit), keys as usize);
-                $Hot(sluicegate::HotKeys::new(store))
+                $Hot(sluicegate::keyed::HotKeys::new(store))
             }
 
             #[inline]

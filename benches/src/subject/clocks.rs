@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Clock, CoarseClock, MonotonicClock, QuantaClock};
+use sluicegate::Clock;
+use sluicegate::clock::{CoarseClock, MonotonicClock, QuantaClock};
 
 use super::{Limit, Op, Subject, shared};
 

@@ -1,7 +1,9 @@
 //! Permits of this project's sharded limiter that each thread holds, and spends one by
 //! one.
 
-use sluicegate::{Lease, QuantaClock, Sharded};
+use sluicegate::Sharded;
+use sluicegate::clock::QuantaClock;
+use sluicegate::lease::Lease;
 
 use super::ours::{quota, with_more};
 use super::{Limit, Op, Subject};

@@ -7,10 +7,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog, SlidingWindow,
-    WeightedLog, WindowFromFirst,
-};
+use sluicegate::clock::QuantaClock;
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::{FixedWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow};
 
 use super::windows::{bound, window, window_of_seconds};
 use super::{Limit, Op, Subject, shared};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
+use sluicegate::clock::{CoarseClock, MonotonicClock, QuantaClock};
+use sluicegate::{Quota, Rate, Refill};
 
 use super::clocks::STEP;
 use super::{Limit, Op, Subject, shared};

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use governor::DefaultDirectRateLimiter;
-use sluicegate::{Quota, Rate, ThreadTimer, TokenBucket, TokioTimer, Wait as _};
+use sluicegate::wait::{ThreadTimer, TokioTimer};
+use sluicegate::{Quota, Rate, TokenBucket, Wait as _};
 use tokio::sync::Semaphore;
 use tokio::task::{self, AbortHandle};
 use tokio::time::{self, MissedTickBehavior};

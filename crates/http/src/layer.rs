@@ -56,7 +56,8 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use sluicegate::{ThreadTimer, TimeLimiter};
+use sluicegate::time_limit::TimeLimiter;
+use sluicegate::wait::ThreadTimer;
 use tower_layer::Layer;
 
 use crate::fields::{FieldError, FieldVersion, FieldWriter, PolicyState};

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
-use sluicegate::{FixedWindow, ManualClock, Rate, WindowFromFirst};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{FixedWindow, ManualClock, Rate};
 use sluicegate_http::fields::*;
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -8,10 +8,11 @@ use axum::Router;
 use axum::routing::post;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use sluicegate::{
-    Buckets, ConcurrencyLimit, FixedWindow, KeyTable, Keyed, KeyedConcurrency, Limiter,
-    SettleableBucket, TimeLimit, TimeLimiter, TokenBucket, WhenFull, quota, rate,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::concurrency::{ConcurrencyLimit, KeyedConcurrency};
+use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+use sluicegate::{FixedWindow, KeyTable, Keyed, Limiter, TokenBucket, quota, rate};
 use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
 use sluicegate_http::fields::{FieldVersion, QuotaPolicy, ResponseFields};
 use sluicegate_http::layer::{Concurrency, Limit, RateLimitLayer, RequestKey, Settled};

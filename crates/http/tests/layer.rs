@@ -9,9 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use sluicegate::{
-    Buckets, FixedWindow, Keyed, Limiter, ManualClock, SlidingLog, TokenBucket, quota, rate,
-};
+use sluicegate::keyed::Buckets;
+use sluicegate::{FixedWindow, Keyed, Limiter, ManualClock, SlidingLog, TokenBucket, quota, rate};
 use sluicegate_http::client_address::{
     ClientAddress, ClientKey, Trust, UnknownClient, WhenUnknown,
 };

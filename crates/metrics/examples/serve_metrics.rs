@@ -17,9 +17,11 @@ use axum::{Router, routing::get};
 use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
-use sluicegate::{
-    Counted, Limiter, Settle, SettleableBucket, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::Counted;
+use sluicegate::settle::Settle;
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+use sluicegate::{Limiter, TokenBucket, Wait, quota};
 use sluicegate_http::fields::QuotaPolicy;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_metrics::{Publisher, RefusalLog, WAIT_BUCKETS};

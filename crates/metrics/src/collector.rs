@@ -8,7 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use sluicegate::WaitCounts;
+use sluicegate::compose::WaitCounts;
 
 use crate::names::{Kind, METRICS, Metric};
 use crate::publisher::Publisher;

@@ -34,7 +34,7 @@ pub use self::publisher::Publisher;
 pub use self::refusal_log::RefusalLog;
 
 /// Buckets for a histogram of `sluicegate_wait_seconds`, in seconds: a part of those in which waits are
-/// counted ([`WaitCounts::BOUNDS`](sluicegate::WaitCounts::BOUNDS)), so that it is exact.
+/// counted ([`WaitCounts::BOUNDS`](sluicegate::compose::WaitCounts::BOUNDS)), so that it is exact.
 ///
 /// For `set_buckets_for_metric` of `metrics-exporter-prometheus`, which without buckets makes summaries.
 pub const WAIT_BUCKETS: &[f64] = &[

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use metrics::{Key, Label, Level, Metadata, Recorder};
-use sluicegate::{AnswerCounters, Counted, KeyedLimiter, Limiter, TimeLimiter, Wait, WaitCounts};
+use sluicegate::compose::{AnswerCounters, Counted, WaitCounts};
+use sluicegate::time_limit::TimeLimiter;
+use sluicegate::{KeyedLimiter, Limiter, Wait};
 
 use crate::every::Publishing;
 use crate::names::{Kind, METRICS};
@@ -31,7 +33,8 @@ static METADATA: Metadata<'static> = Metadata::new("sluicegate", Level::INFO, So
 /// ```
 /// use std::sync::Arc;
 /// use metrics_exporter_prometheus::PrometheusBuilder;
-/// use sluicegate::{Counted, Limiter, TokenBucket, quota};
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::Counted;
 /// use sluicegate_metrics::{Publisher, WAIT_BUCKETS};
 ///
 /// let uploads = Arc::new(Counted::new(TokenBucket::new(quota!(10 / second))));
@@ -106,7 +109,8 @@ impl Publisher {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::{Counted, Keyed, quota};
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate::compose::Counted;
     /// use sluicegate_metrics::Publisher;
     ///
     /// let users = Arc::new(Counted::new(Keyed::<String>::new(quota!(10 / second))));

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use sluicegate::{Clock, DefaultClock, Denied, Grant, Limiter, Observe, Quota, TokenBucket};
+use sluicegate::clock::DefaultClock;
+use sluicegate::keyed::Observe;
+use sluicegate::{Clock, Denied, Grant, Limiter, Quota, TokenBucket};
 use tracing::{Level, enabled, event};
 
 /// A log of refusals, through `tracing`, whose own rate is limited.
@@ -21,7 +23,8 @@ use tracing::{Level, enabled, event};
 /// As the observer of a store:
 ///
 /// ```
-/// use sluicegate::{Buckets, Keyed, quota};
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::Buckets;
 /// use sluicegate_metrics::RefusalLog;
 ///
 /// let log = RefusalLog::new("logins", quota!(1 / second, burst 10));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::{Counts, DenialCounts, SettledCounts, WaitCounts};
+use sluicegate::compose::{Counts, DenialCounts, SettledCounts, WaitCounts};
 
 use crate::names;
 

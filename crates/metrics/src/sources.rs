@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use sluicegate::{AnswerCounters, CallCounts, Counted, KeyedLimiter, Limiter, TimeLimiter, Wait};
+use sluicegate::compose::{AnswerCounters, Counted};
+use sluicegate::time_limit::{CallCounts, TimeLimiter};
+use sluicegate::{KeyedLimiter, Limiter, Wait};
 
 use crate::names;
 use crate::sample::Sample;

@@ -12,6 +12,11 @@ use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 use prometheus_parse::{Sample, Scrape, Value};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::{Counted, Unlimited};
+use sluicegate::keyed::{Buckets, Each};
+use sluicegate::settle::Settle;
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate::*;
 use sluicegate_metrics::{METRICS, Publisher, WAIT_BUCKETS};
 use sluicegate_policy::{Policies, Registry};

@@ -11,7 +11,8 @@ use std::env;
 use std::hint::black_box;
 use std::time::Instant;
 
-use sluicegate::{Gcra, KeyedLimiter, Limiter, SlidingWindow, TokenBucket, WindowFromFirst};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{Gcra, KeyedLimiter, Limiter, SlidingWindow, TokenBucket};
 use sluicegate_policy::{Policies, Registry};
 
 const CALLS: u32 = 20_000;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use indicatif::HumanCount;
-use sluicegate::{Calendar, CalendarUnit, Rate, Refill, WhenFull};
+use sluicegate::calendar::{Calendar, CalendarUnit};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Rate, Refill};
 
 use crate::{Cost, Kind, LimiterPolicy, Penalty, Room, Size};
 

@@ -44,7 +44,7 @@ use self::levels::{Levels, SharedClock};
 /// * If another thread takes the rest of a level between that look and the taking, what was taken
 ///   from other levels is given back at once, by settlement. A window gets back all of it, unless it
 ///   ends in that moment. So does a bucket, but for fractions of a permit, unless it was more than
-///   three quarters full: then it may lose what is given back, as [`Estimate`](sluicegate::Estimate)
+///   three quarters full: then it may lose what is given back, as [`Estimate`](sluicegate::settle::Estimate)
 ///   says. Until then, other requests may be refused for what this one holds.
 ///
 /// # Examples

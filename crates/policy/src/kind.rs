@@ -11,10 +11,12 @@ pub(crate) use self::parts::match_parts;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::calendar::{Budget, Calendar, CalendarError, CalendarWindow, Weekday};
+use sluicegate::compose::All;
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    All, Budget, Calendar, CalendarError, CalendarWindow, Clock, ConfigError, FixedWindow, Gcra,
-    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
-    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    Clock, ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill,
+    SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
 };
 
 /// A limiter of any kind.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use humantime::format_duration;
-use sluicegate::PenaltyRule;
+use sluicegate::penalty::PenaltyRule;
 
 use crate::{Filter, RequestFields};
 

@@ -55,7 +55,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use sluicegate::{DefaultClock, TokenBucket, UnixClock};
+use sluicegate::TokenBucket;
+use sluicegate::clock::{DefaultClock, UnixClock};
 
 use self::clocks::{Clocks, SharedClock};
 use self::event::{RegistryError, ReloadError};

@@ -4,7 +4,8 @@ use std::hash::{BuildHasher, Hash};
 
 #[cfg(doc)]
 use sluicegate::Keyed;
-use sluicegate::{Clock, ConfigError, KeyTable, Quota, WhenFull};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Clock, ConfigError, KeyTable, Quota};
 
 /// The store that keeps the keys of a limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
-use sluicegate::{PenaltyRule, Quota, Rate, WhenFull};
+use sluicegate::keyed::WhenFull;
+use sluicegate::penalty::PenaltyRule;
+use sluicegate::{Quota, Rate};
 use sluicegate_policy::{
     Cost, Format, KeyField, Kind, Lease, LevelPolicy, LimiterPolicy, LoadError, OnFailure,
     Policies, RedisStore, Room, Size,

@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, KeyedLimiter, Limiter, ManualClock};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, KeyedLimiter, Limiter, ManualClock};
 use sluicegate_policy::{LimiterHandle, Pass, Policies, Registry, WaitError};
 
 type TestClock = Arc<ManualClock>;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{ConfigError, Denied, Grant, KeyedLimiter, Quota, Rate, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::{ConfigError, Denied, Grant, KeyedLimiter, Quota, Rate};
 
 use crate::decision::Verb;
 

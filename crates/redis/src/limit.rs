@@ -18,7 +18,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Quota, Rate, Refill, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::{Quota, Rate, Refill};
 
 use crate::error::LimitError;
 use crate::script::Script;
@@ -39,7 +40,7 @@ const MOST: u64 = 1 << 52;
 /// | [`token_bucket`](RedisLimit::token_bucket) | [`TokenBucket`](sluicegate::TokenBucket) | burst + what `t` earns | three numbers |
 /// | [`gcra`](RedisLimit::gcra) | [`Gcra`](sluicegate::Gcra) | 1 + (tolerance + t) / interval | two numbers |
 /// | [`fixed_window`](RedisLimit::fixed_window) | [`FixedWindow`](sluicegate::FixedWindow) | its limit in each window, twice that in other spans | two numbers |
-/// | [`window_from_first`](RedisLimit::window_from_first) | [`WindowFromFirst`](sluicegate::WindowFromFirst) | the same | two numbers |
+/// | [`window_from_first`](RedisLimit::window_from_first) | [`WindowFromFirst`](sluicegate::window::WindowFromFirst) | the same | two numbers |
 /// | [`sliding_counter`](RedisLimit::sliding_counter) | [`SlidingCounter`](sluicegate::SlidingCounter) | less than twice its limit in a window | three numbers |
 /// | [`sliding_window`](RedisLimit::sliding_window) | `SlidingWindow` | its limit in any window | a number for each slot |
 /// | [`sliding_log`](RedisLimit::sliding_log) | `SlidingLog`, `WeightedLog` | its limit in any window | an entry for each grant |

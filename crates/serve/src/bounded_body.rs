@@ -123,7 +123,7 @@ mod tests {
 
     use axum::body::Bytes;
     use http_body_util::BodyExt;
-    use sluicegate::ConcurrencyLimit;
+    use sluicegate::concurrency::ConcurrencyLimit;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sluicegate::{ConcurrencyLimit, InFlight};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_policy::{Event, ReloadError};
 use subtle::ConstantTimeEq;

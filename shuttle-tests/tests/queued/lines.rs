@@ -5,9 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::compose::Counted;
+use sluicegate::keyed::QueuedKeys;
+use sluicegate::wait::{AcquireError, Queued};
+use sluicegate::window::WeightedLog;
 use sluicegate::{
-    AcquireError, Carry, Counted, Denied, Grant, KeyedLimiter, Limiter, Queued, QueuedKeys, Quota,
-    Rate, Sharded, Wait as _, WeightedLog, quota, rate,
+    Denied, Grant, KeyedLimiter, Limiter, Quota, Rate, Sharded, Wait as _, quota, rate,
 };
 use sluicegate_shuttle_tests::{Alarms, SimulatedTime};
 

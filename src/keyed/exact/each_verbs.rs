@@ -86,13 +86,14 @@ where
     /// # Errors
     ///
     /// [`Denied::Full`] if the key is not known and there is no space for it, whatever
-    /// [`WhenFull`](crate::WhenFull) says.
+    /// [`WhenFull`](crate::keyed::WhenFull) says.
     ///
     /// # Examples
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::{Each, Keyed, TokenBucket, quota};
+    /// use sluicegate::{Keyed, TokenBucket, quota};
+    /// use sluicegate::keyed::Each;
     ///
     /// let each = Each::new(|_: &String| Arc::new(TokenBucket::new(quota!(10 / hour))));
     /// let users = Keyed::<String, _>::with(each);

@@ -42,7 +42,7 @@ use self::owned::OwnedHome;
 /// holds no lock, and keeps the key from being evicted. **Dropping it keeps it charged as it is.**
 ///
 /// While the key's limiter is the one that was charged, it is settled as that limiter's
-/// [`Estimate`](crate::Estimate) would be. If the key was removed since, whether or not it has come back:
+/// [`Estimate`](crate::settle::Estimate) would be. If the key was removed since, whether or not it has come back:
 ///
 /// * what was not used is **lost**, and the key's new limiter gains nothing by it;
 /// * what was used beyond the estimate is taken from the key's present limiter, which is
@@ -54,6 +54,8 @@ use self::owned::OwnedHome;
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use sluicegate::*;
+/// use sluicegate::bucket::SettleableBucket;
+/// use sluicegate::settle::Settle;
 ///
 /// let clock = ManualClock::new();
 /// let each = Each::with_clock(

@@ -39,6 +39,7 @@ where
     /// ```
     /// use std::time::Duration;
     /// use sluicegate::*;
+    /// use sluicegate::keyed::Buckets;
     ///
     /// let clock = ManualClock::new();
     /// let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota!(2 / second), &clock));

@@ -1,6 +1,7 @@
 //! A limit that is changed, bounded or closed while callers wait for it.
 
-use sluicegate::{ConcurrencyLimit, InFlightError, LineLimits, WhenLineFull};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
+use sluicegate::wait::{LineLimits, WhenLineFull};
 
 use super::Caller;
 

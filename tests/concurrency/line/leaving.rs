@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
-use sluicegate::{ConcurrencyLimit, InFlight};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 
 use super::Caller;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluicegate::{ConcurrencyLimit, InFlightError};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
 
 use super::Caller;
 

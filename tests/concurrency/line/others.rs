@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{Adaptive, Aimd, InFlightError, ManualClock, Outcome};
+use sluicegate::ManualClock;
+use sluicegate::concurrency::{Adaptive, Aimd, InFlightError, Outcome};
 
 fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
@@ -16,7 +17,8 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 mod keyed {
     use std::time::{Duration, Instant};
 
-    use sluicegate::{InFlightError, KeyedConcurrency, LineLimits};
+    use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
+    use sluicegate::wait::LineLimits;
 
     use crate::line::Caller;
 

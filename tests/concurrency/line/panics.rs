@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{ConcurrencyLimit, LineLimits, Timer, WhenLineFull};
+use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate::wait::{LineLimits, Timer, WhenLineFull};
 
 use super::Caller;
 
@@ -118,7 +119,7 @@ fn permits_come_back_if_the_timer_panics_after_their_grant() {
 #[cfg(feature = "keyed")]
 #[test]
 fn a_change_for_all_keys_is_seen_by_each_line_if_a_waker_of_one_panics() {
-    let keyed = sluicegate::KeyedConcurrency::<u64>::new(1);
+    let keyed = sluicegate::concurrency::KeyedConcurrency::<u64>::new(1);
     let keys = 0..200;
     let _held: Vec<_> = keys.clone().map(|key| keyed.try_acquire(&key, 1).unwrap()).collect();
     let mut fragile = pin!(keyed.acquire_async(&100, 1).unwrap());

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-use sluicegate::{ConcurrencyLimit, InFlight, InFlightError};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight, InFlightError};
 
 use super::Caller;
 

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{ConcurrencyLimit, InFlight, LineLimits, WhenLineFull};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
+use sluicegate::wait::{LineLimits, WhenLineFull};
 
 use super::Over;
 

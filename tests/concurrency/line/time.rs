@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use sluicegate::{ConcurrencyLimit, InFlightError, Timer};
+use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
+use sluicegate::wait::Timer;
 
 use super::{Caller, Over};
 
@@ -69,7 +70,7 @@ fn a_thread_does_not_wait_beyond_its_time() {
 fn a_caller_without_time_does_not_stand_in_line() {
     let limit = ConcurrencyLimit::new(4);
     let held = limit.try_acquire(3).unwrap();
-    limit.line().set_limits(sluicegate::LineLimits::new().max_waiters(0));
+    limit.line().set_limits(sluicegate::wait::LineLimits::new().max_waiters(0));
     // The line would say that it is full.
     assert_eq!(limit.acquire_timeout(2, Duration::ZERO).unwrap_err(), InFlightError::TimedOut);
     assert_eq!(limit.acquire_timeout(2, SOME).unwrap_err(), InFlightError::LineFull);
@@ -157,7 +158,7 @@ async fn a_timeout_is_measured_by_the_timer_whose_time_may_be_paused() {
     let _held = limit.try_acquire(1).unwrap();
     let began = tokio::time::Instant::now();
     let day = Duration::from_secs(86_400);
-    let caller = limit.acquire_async(1).timeout(day).timer(sluicegate::TokioTimer);
+    let caller = limit.acquire_async(1).timeout(day).timer(sluicegate::wait::TokioTimer);
     assert_eq!(caller.await.unwrap_err(), InFlightError::TimedOut);
     assert_eq!(began.elapsed(), day);
 }

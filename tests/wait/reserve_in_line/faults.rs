@@ -1,7 +1,8 @@
 //! Events that put off a reservation or those ahead of it: a line that nobody serves, a `force`, changes,
 //! a clock that is set back. The instant of the reservation stays.
 
-use sluicegate::{Carry, Quota, Rate};
+use sluicegate::bucket::Carry;
+use sluicegate::{Quota, Rate};
 
 use super::*;
 

@@ -4,7 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use sluicegate::{Carry, Clock, FixedWindow, Quota, Rate};
+use sluicegate::bucket::Carry;
+use sluicegate::{Clock, FixedWindow, Quota, Rate};
 
 use crate::cases::cases;
 

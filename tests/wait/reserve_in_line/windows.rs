@@ -1,6 +1,7 @@
 //! Reservations in the line of a window: what is promised of a window to come is kept for them.
 
-use sluicegate::{FixedWindow, WindowFromFirst, rate};
+use sluicegate::window::WindowFromFirst;
+use sluicegate::{FixedWindow, rate};
 
 use super::*;
 

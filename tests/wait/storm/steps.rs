@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use rand::Rng;
 use rand::rngs::StdRng;
-use sluicegate::{AcquireError, Clock, Denied, Estimate, Grant, Waiting};
+use sluicegate::settle::Estimate;
+use sluicegate::wait::{AcquireError, Waiting};
+use sluicegate::{Clock, Denied, Grant};
 
 use super::ledger::{Between, Terms};
 use super::subject::{Mode, Shared, Subject};
@@ -362,7 +364,9 @@ async fn until_woken(
     match mode {
         Mode::Standing { .. } => waiting.timer(NoTimer).await,
         #[cfg(feature = "tokio")]
-        Mode::Running if caller.is_multiple_of(2) => waiting.timer(sluicegate::TokioTimer).await,
+        Mode::Running if caller.is_multiple_of(2) => {
+            waiting.timer(sluicegate::wait::TokioTimer).await
+        }
         Mode::Running => waiting.await,
     }
 }

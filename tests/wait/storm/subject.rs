@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use rand::Rng;
 use rand::rngs::StdRng;
+use sluicegate::bucket::Carry;
+use sluicegate::clock::MonotonicClock;
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::wait::{AcquireError, Reservation, Reserve};
 use sluicegate::{
-    AcquireError, Carry, Clock, Denied, Estimate, FixedWindow, MonotonicClock, Quota, Rate,
-    Reservation, Reserve, Settle, SlidingCounter, SlidingWindow, TokenBucket, Wait, quota,
+    Clock, Denied, FixedWindow, Quota, Rate, SlidingCounter, SlidingWindow, TokenBucket, Wait,
+    quota,
 };
 
 use super::ledger::{Ledger, Terms};

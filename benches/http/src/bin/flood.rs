@@ -14,9 +14,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluicegate::{
-    Buckets, KeyTable, Keyed, KeyedLimiter, ManualClock, Quota, TokenBucket, WhenFull, quota,
-};
+use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::{KeyTable, Keyed, KeyedLimiter, ManualClock, Quota, TokenBucket, quota};
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_http_benches::{Call, Outcome, Subject, caller, request, service};

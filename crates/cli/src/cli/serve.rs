@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use sluicegate::ConcurrencyLimit;
+use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_playground::{Playground, PlaygroundOptions};
 use sluicegate_policy::{Registry, Watch};

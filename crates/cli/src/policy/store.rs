@@ -3,7 +3,8 @@
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use sluicegate::{ConfigError, KeyTable, Keyed, ManualClock, PerKey, Quota, WhenFull};
+use sluicegate::keyed::{PerKey, WhenFull};
+use sluicegate::{ConfigError, KeyTable, Keyed, ManualClock, Quota};
 use sluicegate_policy::Size;
 
 /// A hasher with a fixed seed, so that a repeated replay gives the same results.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
-use sluicegate::{Clock, Denied, ManualClock, Occupancy};
+use sluicegate::keyed::Occupancy;
+use sluicegate::{Clock, Denied, ManualClock};
 use sluicegate_policy::{Charge, KeyOutcome, Written};
 
 use super::keys::{Answer, Keys, is_of_store, keys};

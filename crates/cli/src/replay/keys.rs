@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
-use sluicegate::{Buckets, Denied, Each, Grant, Limiter, ManualClock, PerKey};
+use sluicegate::keyed::{Buckets, Each, PerKey};
+use sluicegate::{Denied, Grant, Limiter, ManualClock};
 
 use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact, table};
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sluicegate::{Denied, ManualClock, Offence, Penalties, WhenFull};
+use sluicegate::keyed::{Penalties, WhenFull};
+use sluicegate::penalty::Offence;
+use sluicegate::{Denied, ManualClock};
 use sluicegate_policy::Penalty;
 
 use crate::log::Line;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use num_rational::BigRational;
 use num_traits::One;
-use sluicegate::WhenFull;
+use sluicegate::keyed::WhenFull;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
 use sluicegate_cli::replay::Lacking;

@@ -3,7 +3,9 @@
 mod request;
 
 use http::request::Parts;
-use sluicegate::{AcquireError, Clock, Denied, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::wait::AcquireError;
+use sluicegate::{Clock, Denied};
 use sluicegate_policy::{
     BeforeWait, Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
 };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use sluicegate::{
-    Adaptive, Clock, ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency, LimitAlgorithm,
-    Outcome, TimedInFlight,
+use sluicegate::Clock;
+use sluicegate::concurrency::{
+    Adaptive, ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency, LimitAlgorithm, Outcome,
+    TimedInFlight,
 };
 
 use super::held::{BodyEnd, NoResponse, ResponseEnd};
@@ -41,7 +42,7 @@ use crate::fields::PolicyState;
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use sluicegate::{ConcurrencyLimit, KeyedConcurrency};
+/// use sluicegate::concurrency::{ConcurrencyLimit, KeyedConcurrency};
 /// use sluicegate_http::fields::{QuotaPolicy, QuotaUnit};
 /// use sluicegate_http::layer::{Concurrency, Limit, RateLimitLayer};
 ///
@@ -109,7 +110,7 @@ impl<L> Concurrency<L> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::{Adaptive, Vegas};
+    /// use sluicegate::concurrency::{Adaptive, Vegas};
     /// use sluicegate_http::layer::{Concurrency, Limit, NoResponse};
     ///
     /// // Behind it there is a layer of tower that times out, and fails for no other reason.
@@ -146,7 +147,7 @@ where
                 BodyEnd::Failed | BodyEnd::Dropped => NO_SAMPLE,
             })
         };
-        let standing = sluicegate::Standing { limit, used, reset_after: Duration::ZERO };
+        let standing = sluicegate::penalty::Standing { limit, used, reset_after: Duration::ZERO };
         let charge = Charge::new(standing.grant(permits), move |outcome| {
             call.end(match outcome {
                 SUCCESS => Outcome::Success,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sluicegate::StripedCounters;
+use sluicegate::compose::StripedCounters;
 
 use super::limit::Limit;
 use super::refusal::RefusalReason;

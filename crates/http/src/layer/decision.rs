@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use sluicegate::{Denied, TimeLimiter};
+use sluicegate::Denied;
+use sluicegate::time_limit::TimeLimiter;
 
 use super::Shared;
 use super::after::After;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use http::response::Parts;
-use sluicegate::{Clock, Grant, Keyed, Observe, Penalties, PenaltyBox};
+use sluicegate::keyed::{Observe, Penalties};
+use sluicegate::penalty::PenaltyBox;
+use sluicegate::{Clock, Grant, Keyed};
 
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
@@ -49,7 +51,9 @@ use crate::fields::PolicyState;
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use http::StatusCode;
-/// use sluicegate::{KeyTable, Keyed, Penalties, PenaltyRule, quota, rate};
+/// use sluicegate::{KeyTable, Keyed, quota, rate};
+/// use sluicegate::keyed::Penalties;
+/// use sluicegate::penalty::PenaltyRule;
 /// use sluicegate_http::client_address::ClientKey;
 /// use sluicegate_http::layer::{Limit, Penalized, RateLimitLayer};
 ///

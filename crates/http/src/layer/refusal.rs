@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
-use sluicegate::{AcquireError, ConcurrencyDenied, Denied, InFlightError};
+use sluicegate::Denied;
+use sluicegate::concurrency::{ConcurrencyDenied, InFlightError};
+use sluicegate::wait::AcquireError;
 
 use crate::client_address::UnknownClient;
 use crate::fields::{PolicyState, Problem, ProblemType, violation};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, Timer};
+use sluicegate::wait::Timer;
+use sluicegate::{Denied, Grant};
 
 use super::limit_by::LimitBy;
 use super::refusal::RefusalReason;
@@ -29,7 +30,7 @@ pub trait RemoteLimiter<Q: ?Sized>: Send + Sync {
     /// # Errors
     ///
     /// [`RemoteError::Denied`] if there are too few, and [`RemoteError::Failed`] if it cannot decide.
-    /// [`Standing`](sluicegate::Standing) makes grants and denials.
+    /// [`Standing`](sluicegate::penalty::Standing) makes grants and denials.
     fn try_acquire(
         &self,
         key: &Q,
@@ -78,7 +79,8 @@ pub enum RemoteFailure<'e, E> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Grant, KeyTable, Standing, quota};
+/// use sluicegate::{Grant, KeyTable, quota};
+/// use sluicegate::penalty::Standing;
 /// use sluicegate_http::layer::{Limit, Remote, RemoteError, RemoteLimiter};
 ///
 /// struct Database;

@@ -5,9 +5,10 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use http::response::Parts;
-use sluicegate::{
-    AsKey, Clock, Denied, Each, Estimate, Grant, Keyed, KeyedLimiter, Observe, Queued, Settle,
-};
+use sluicegate::keyed::{AsKey, Each, Observe};
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::wait::Queued;
+use sluicegate::{Clock, Denied, Grant, Keyed, KeyedLimiter};
 
 use super::held::{NoResponse, ResponseEnd};
 use super::refusal::RefusalReason;
@@ -114,7 +115,8 @@ where
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sluicegate::{SettleableBucket, quota};
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
 /// use sluicegate_http::layer::{Limit, Settled};
 ///
 /// let tokens = Arc::new(SettleableBucket::new(quota!(100_000 / minute)));
@@ -125,7 +127,8 @@ where
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sluicegate::{Each, FixedWindow, Keyed, rate};
+/// use sluicegate::{FixedWindow, Keyed, rate};
+/// use sluicegate::keyed::Each;
 /// use sluicegate_http::client_address::ClientKey;
 /// use sluicegate_http::layer::{Limit, Settled};
 ///

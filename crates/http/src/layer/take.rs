@@ -6,7 +6,9 @@ use std::pin::Pin;
 
 use http::StatusCode;
 use http::request::Parts;
-use sluicegate::{Denied, Grant, InFlight, Receipt};
+use sluicegate::concurrency::InFlight;
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant};
 
 use super::refusal::RefusalReason;
 use super::settled::{Charge, Settlement};

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::Timer;
+use sluicegate::wait::Timer;
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -4,9 +4,9 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{
-    AcquireError, Clock, Denied, Grant, KeyedLimiter, QueuedKeys, Wait, WaitingForKey,
-};
+use sluicegate::keyed::{QueuedKeys, WaitingForKey};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Clock, Denied, Grant, KeyedLimiter, Wait};
 
 use super::refusal::RefusalReason;
 use super::take::{All, Later, Take, Taken, Turn, Waits, ask_after_look, looked};
@@ -15,7 +15,7 @@ use crate::fields::PolicyState;
 
 /// A limiter that requests wait for, in its fair line, up to a time.
 ///
-/// Takes any limiter with [`Wait`], such as a [`Queued`](sluicegate::Queued), and for keys an `Arc` of
+/// Takes any limiter with [`Wait`], such as a [`Queued`](sluicegate::wait::Queued), and for keys an `Arc` of
 /// [`QueuedKeys`].
 ///
 /// * A request that is granted its permits at once does not wait, and nothing is allocated for it.
@@ -25,14 +25,15 @@ use crate::fields::PolicyState;
 /// * Its body is not read while it waits, and its place in line is that of the first poll of the response.
 /// * A client that goes away while its request waits gives up the place in line, and nothing has been taken.
 ///   If the permits had been granted in the very moment before, they are given back as far as the limiter can:
-///   see [`Waiting`](sluicegate::Waiting) and [`WaitingForKey`]. To give them back exactly, use a
+///   see [`Waiting`](sluicegate::wait::Waiting) and [`WaitingForKey`]. To give them back exactly, use a
 ///   [`Settled`](super::Settled).
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{LineLimits, TokenBucket, Wait, quota};
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::LineLimits;
 /// use sluicegate_http::layer::{Limit, WaitUpTo};
 ///
 /// let bucket = TokenBucket::new(quota!(100 / second, burst 10));

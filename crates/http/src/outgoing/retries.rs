@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use sluicegate::{Jitter, Quota, Rate, TokenBucket, quota, rate};
+use sluicegate::wait::Jitter;
+use sluicegate::{Quota, Rate, TokenBucket, quota, rate};
 
 use super::clock::TokioClock;
 use super::request::OutgoingRequest;

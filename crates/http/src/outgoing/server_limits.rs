@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use sluicegate::{Clock, ConcurrencyLimit, LineLimits, TokenBucket, TokioTimer};
+use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate::wait::{LineLimits, TokioTimer};
+use sluicegate::{Clock, TokenBucket};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 

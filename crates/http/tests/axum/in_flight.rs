@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use http_body_util::channel::Channel;
-use sluicegate::{Adaptive, Aimd, ConcurrencyLimit, KeyedConcurrency, TimeLimit, TimeLimiter};
+use sluicegate::concurrency::{Adaptive, Aimd, ConcurrencyLimit, KeyedConcurrency};
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_http::fields::QuotaUnit;
 use sluicegate_http::layer::{Concurrency, RefusalReason};
 use tokio::sync::Semaphore;

@@ -24,11 +24,9 @@ async fn two_servers_share_a_limit_on_redis_which_goes_and_comes_back() {
     let timeout = Duration::from_secs(5);
     let one = served(Limit::per_client(Remote::new(limiter(&server), timeout))).await;
     let other = served(Limit::per_client(Remote::new(limiter(&server), timeout))).await;
-    let open =
-        served(Limit::of_all(Remote::new(limiter(&server), timeout).fail_open())).await;
+    let open = served(Limit::of_all(Remote::new(limiter(&server), timeout).fail_open())).await;
     let keyed =
-        served(Limit::per_key(Remote::new(limiter(&server), timeout), |_| "user:42".into()))
-            .await;
+        served(Limit::per_key(Remote::new(limiter(&server), timeout), |_| "user:42".into())).await;
     let client = client(false);
     let mut statuses = Vec::new();
     for address in [one, other, one, other, open, keyed] {

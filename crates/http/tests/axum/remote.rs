@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sluicegate::{Grant, Standing};
+use sluicegate::Grant;
+use sluicegate::penalty::Standing;
 use sluicegate_http::layer::{Remote, RemoteError, RemoteFailure, RemoteLimiter};
 
 use super::*;

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use bytes::Bytes;
 use http_body_util::channel::{Channel, Sender};
-use sluicegate::{ManualClock, SettleableBucket};
+use sluicegate::ManualClock;
+use sluicegate::bucket::SettleableBucket;
 use sluicegate_http::layer::{BodyEnd, Settled};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use http_body::{Body as _, Frame, SizeHint};
-use sluicegate::{ConcurrencyLimit, SettleableBucket};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::concurrency::ConcurrencyLimit;
 
 use super::*;
 

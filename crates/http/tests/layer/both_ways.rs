@@ -11,7 +11,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use http_body::{Body as HttpBody, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluicegate::{KeyTable, Penalties, PenaltyBox, PenaltyRule, ThreadTimer};
+use sluicegate::KeyTable;
+use sluicegate::keyed::Penalties;
+use sluicegate::penalty::{PenaltyBox, PenaltyRule};
+use sluicegate::wait::ThreadTimer;
 use tower::Service;
 
 use super::*;

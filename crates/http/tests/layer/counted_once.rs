@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use sluicegate::Offence;
+use sluicegate::penalty::Offence;
 use sluicegate_policy::{KeyedHandle, Policies, Registry};
 
 use super::*;

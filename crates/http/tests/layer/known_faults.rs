@@ -6,7 +6,8 @@ use std::num::NonZeroU64;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use sluicegate::{Clock, ConfigError, Each, KeyTable, Quota, Rate, WhenFull};
+use sluicegate::keyed::{Each, WhenFull};
+use sluicegate::{Clock, ConfigError, KeyTable, Quota, Rate};
 
 use super::*;
 

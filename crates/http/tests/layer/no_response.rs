@@ -2,7 +2,8 @@
 
 use std::future::pending;
 
-use sluicegate::{Adaptive, Aimd, TimeLimit, TimeLimiter};
+use sluicegate::concurrency::{Adaptive, Aimd};
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 
 use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicU16;
 
-use sluicegate::{Offence, Penalties, PenaltyBox, PenaltyRule, TopKeys};
+use sluicegate::keyed::{Penalties, TopKeys};
+use sluicegate::penalty::{Offence, PenaltyBox, PenaltyRule};
 
 use super::*;
 

@@ -1,7 +1,9 @@
 //! The short way of requests through a layer of one limit: it answers as the long way does, and asks the limiter
 //! as often.
 
-use sluicegate::{Counted, PenaltyBox, PenaltyRule, TimeLimit, TimeLimiter};
+use sluicegate::compose::Counted;
+use sluicegate::penalty::{PenaltyBox, PenaltyRule};
+use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! Requests that are settled when their responses are known.
 
-use sluicegate::{Each, SettleableBucket};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::keyed::Each;
 
 use super::*;
 
@@ -122,7 +123,7 @@ async fn each_limit_of_several_is_settled_or_given_back() {
     };
     let left = || (bucket.peek(0).unwrap().remaining(), users.peek("ada", 0).unwrap().remaining());
     let ada = || with(request(""), &[("x-user", "ada"), ("x-used", "5")]);
-    let pass = limits(Limit::of_all(sluicegate::Unlimited));
+    let pass = limits(Limit::of_all(sluicegate::compose::Unlimited));
     assert_eq!(send(&pass, ada()).await.status(), 200);
     assert_eq!(left(), (95, 45));
     let refuse = limits(Limit::of_all(several::Late));

@@ -96,7 +96,7 @@ impl Limiter for Late {
     }
 
     fn peek(&self, permits: u64) -> Result<sluicegate::Grant, sluicegate::Denied> {
-        sluicegate::Unlimited.peek(permits)
+        sluicegate::compose::Unlimited.peek(permits)
     }
 
     fn reset(&self) {}

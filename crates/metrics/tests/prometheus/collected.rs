@@ -59,5 +59,5 @@ fn a_histogram_has_every_bucket_its_number_and_its_sum() {
     assert_eq!(line(&format!("_bucket{{le=\"0.02\",{label}}}")), "0");
     assert_eq!(line(&format!("_bucket{{le=\"0.05\",{label}}}")), "1");
     assert_eq!(line(&format!("_bucket{{le=\"+Inf\",{label}}}")), "1");
-    assert_eq!(page.matches("_bucket{").count(), sluicegate::WaitCounts::BOUNDS.len() + 1);
+    assert_eq!(page.matches("_bucket{").count(), sluicegate::compose::WaitCounts::BOUNDS.len() + 1);
 }

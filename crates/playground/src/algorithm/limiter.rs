@@ -3,9 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
+use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate::shaper::Shaper;
+use sluicegate::wait::{LineLimits, Queued};
+use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::{
-    Carry, ConcurrencyLimit, ConfigError, FixedWindow, Gcra, LeakyBucket, LineLimits, ManualClock,
-    MultiWindow, Queued, Shaper, SlidingCounter, SlidingWindow, TokenBucket, Wait, WeightedLog,
+    ConfigError, FixedWindow, Gcra, LeakyBucket, ManualClock, SlidingCounter, SlidingWindow,
+    TokenBucket, Wait,
 };
 
 use super::Terms;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, ConcurrencyDenied, Denied, Grant, InFlightError};
+use sluicegate::concurrency::{ConcurrencyDenied, InFlightError};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, Grant};
 use sluicegate_http::fields::PolicyState;
 
 /// An answer: what a decision shows of it, and what response fields tell.

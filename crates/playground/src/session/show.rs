@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Gcra, Grant, History, Limiter, Quota, Rate, Refill};
+use sluicegate::window::History;
+use sluicegate::{Gcra, Grant, Limiter, Quota, Rate, Refill};
 
 use crate::algorithm::{AnyLimiter, Terms};
 use crate::bounds;

@@ -6,7 +6,8 @@ mod line;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluicegate::{Clock, InFlight};
+use sluicegate::Clock;
+use sluicegate::concurrency::InFlight;
 
 use self::line::Caller;
 use super::answer::Answer;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{Clock, Timer};
+use sluicegate::Clock;
+use sluicegate::wait::Timer;
 
 use crate::algorithm::SharedClock;
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use sluicegate::{Calendar, CalendarUnit, ConfigError, Quota, Rate, Refill, SlidingWindow};
+use sluicegate::calendar::{Calendar, CalendarUnit};
+use sluicegate::{ConfigError, Quota, Rate, Refill, SlidingWindow};
 
 use super::given::{Given, time, whole};
 use super::{Checks, messages};

@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use sluicegate::{PenaltyRule, Rate};
+use sluicegate::Rate;
+use sluicegate::penalty::PenaltyRule;
 
 use super::given::{Given, time, whole};
 use super::{Checks, messages};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytesize::ByteSize;
-use sluicegate::{ManualClock, Quota, Rate, WhenFull};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{ManualClock, Quota, Rate};
 
 use super::given::{Given, whole};
 use super::{Checks, messages};

@@ -1,6 +1,7 @@
 //! The engine's verdict on numbers, at the place of the number concerned.
 
-use sluicegate::{CalendarError, ConfigError};
+use sluicegate::ConfigError;
+use sluicegate::calendar::CalendarError;
 
 use super::given::{Given, whole};
 use super::{Checks, messages};

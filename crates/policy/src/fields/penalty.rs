@@ -1,6 +1,6 @@
 //! The fields of a penalty.
 
-use sluicegate::PenaltyRule;
+use sluicegate::penalty::PenaltyRule;
 
 use super::requests::OFFENCES_FORM;
 use super::tables::{MAX_SIZE, field, needed};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use sluicegate::{Clock, Denied, Each, Grant, KeyEstimate, Keyed, KeyedLimiter};
+use sluicegate::keyed::{Each, KeyEstimate};
+use sluicegate::{Clock, Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
 use super::patterns::Patterns;

@@ -250,7 +250,7 @@ impl InForce {
         let grants = if take {
             // Estimates that are dropped keep what was taken.
             let taken = levels.try_acquire(&keys, &amounts);
-            taken.map(|taken| taken.iter().map(sluicegate::KeyEstimate::grant).collect())
+            taken.map(|taken| taken.iter().map(sluicegate::keyed::KeyEstimate::grant).collect())
         } else {
             levels.peek(&keys, &amounts)
         };

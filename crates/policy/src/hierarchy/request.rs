@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, KeyEstimate, Settled, Unpaid};
+use sluicegate::keyed::KeyEstimate;
+use sluicegate::settle::{Settled, Unpaid};
+use sluicegate::{Denied, Grant};
 
 use super::BoxedSettle;
 use super::levels::{Levels, Store};

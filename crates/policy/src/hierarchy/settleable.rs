@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use sluicegate::{
-    All, Budget, CalendarWindow, Clock, Compact, FixedWindow, History, Limiter, MultiWindow,
-    Settle, SettleableBucket, SlidingCounter, SlidingWindow, Weekday, WindowFromFirst,
-};
+use sluicegate::bucket::SettleableBucket;
+use sluicegate::calendar::{Budget, CalendarWindow, Weekday};
+use sluicegate::compose::All;
+use sluicegate::settle::Settle;
+use sluicegate::window::{Compact, History, MultiWindow, WindowFromFirst};
+use sluicegate::{Clock, FixedWindow, Limiter, SlidingCounter, SlidingWindow};
 
 use crate::Kind;
 use crate::kind::{Unbuildable, match_parts};

@@ -4,7 +4,8 @@ use std::fmt;
 
 use humantime::format_duration;
 use indicatif::HumanCount;
-use sluicegate::{Calendar, CalendarUnit, Quota, Rate, Refill};
+use sluicegate::calendar::{Calendar, CalendarUnit};
+use sluicegate::{Quota, Rate, Refill};
 
 use super::Kind;
 

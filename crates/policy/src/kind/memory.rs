@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sluicegate::{All, ManualClock, Rate};
+use sluicegate::compose::All;
+use sluicegate::{ManualClock, Rate};
 
 use super::{BoxedLimiter, Kind, with_permits};
 

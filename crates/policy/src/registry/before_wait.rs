@@ -1,6 +1,7 @@
 //! Calls before a wait: a denial by which the caller begins to wait is not its answer, and does not count.
 
-use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter};
 
 use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};

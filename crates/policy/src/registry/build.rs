@@ -10,9 +10,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::calendar::{Budget, CalendarWindow, Weekday};
+use sluicegate::compose::All;
+use sluicegate::window::{History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    All, Budget, CalendarWindow, FixedWindow, Gcra, History, LeakyBucket, MultiWindow,
-    SlidingCounter, SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    FixedWindow, Gcra, LeakyBucket, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
 };
 
 use super::clocks::{Clocks, SharedClock};

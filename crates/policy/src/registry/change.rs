@@ -4,7 +4,9 @@
 //! between would be made by one number of the old terms and another of the new ones. So they change only
 //! while decisions are void: see `generation.rs`.
 
-use sluicegate::{Carry, Quota, Weekday};
+use sluicegate::Quota;
+use sluicegate::bucket::Carry;
+use sluicegate::calendar::Weekday;
 
 use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::{DefaultClock, Denied, Grant, Limiter, Receipt, UnixClock};
+use sluicegate::clock::{DefaultClock, UnixClock};
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant, Limiter};
 
 use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;
@@ -17,7 +19,7 @@ pub(super) const NO_KEY: &[u8] = b"";
 /// A named limiter of a [`Registry`](super::Registry).
 ///
 /// It is a [`Limiter`], so an `Arc<dyn Limiter>` can be made of it, or a part of an
-/// [`All`](sluicegate::All). It works on after the registry is dropped. After its name is removed
+/// [`All`](sluicegate::compose::All). It works on after the registry is dropped. After its name is removed
 /// from the file it goes on with the last terms.
 ///
 /// **Terms.** The handle applies what the policy says of a call: `cost` ([`try_pass`](LimiterHandle::try_pass)),

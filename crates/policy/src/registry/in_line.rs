@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use sluicegate::{
-    Counted, Denied, Grant, KeyedLimiter, Limiter, LineLimits, Queued, QueuedKeys, Receipt, Wait,
-};
+use sluicegate::compose::Counted;
+use sluicegate::keyed::QueuedKeys;
+use sluicegate::settle::Receipt;
+use sluicegate::wait::{LineLimits, Queued};
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Wait};
 
 use super::clocks::SharedClock;
 use super::keys::{Keys, each_store};

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::{DefaultClock, Denied, Grant, KeyedLimiter, Receipt, UnixClock};
+use sluicegate::clock::{DefaultClock, UnixClock};
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant, KeyedLimiter};
 
 use super::clocks::SharedClock;
 use super::keys::{Keys, each_store};

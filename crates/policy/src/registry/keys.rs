@@ -10,7 +10,10 @@ use std::hash::RandomState;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use sluicegate::{Buckets, Carry, Denied, Each, Grant, KeyTable, Keyed, Limiter, PerKey, Receipt};
+use sluicegate::bucket::Carry;
+use sluicegate::keyed::{Buckets, Each, PerKey};
+use sluicegate::settle::Receipt;
+use sluicegate::{Denied, Grant, KeyTable, Keyed, Limiter};
 
 use super::build::Before;
 use super::change::Steps;

@@ -7,10 +7,14 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::bucket::Snapshot;
+use sluicegate::calendar::{Budget, CalendarWindow};
+use sluicegate::compose::All;
+use sluicegate::settle::Receipt;
+use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    All, Budget, CalendarWindow, Compact, Denied, FixedWindow, Gcra, Grant, History, LeakyBucket,
-    Limiter, MultiWindow, Receipt, SlidingCounter, SlidingLog, SlidingWindow, Snapshot,
-    TokenBucket, WeightedLog, WindowFromFirst,
+    Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter, SlidingCounter, SlidingLog,
+    SlidingWindow, TokenBucket,
 };
 
 use super::clocks::SharedClock;

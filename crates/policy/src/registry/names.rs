@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use sluicegate::{AnswerCounters, Counted, Queued, QueuedKeys};
+use sluicegate::compose::{AnswerCounters, Counted};
+use sluicegate::keyed::QueuedKeys;
+use sluicegate::wait::Queued;
 
 use super::clocks::{Clocks, SharedClock};
 use super::in_line::Current;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, Offence};
+use sluicegate::Denied;
+use sluicegate::penalty::Offence;
 
 use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};

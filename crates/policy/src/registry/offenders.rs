@@ -7,7 +7,10 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, Keyed, Offence, Penalties, PenaltyRule};
+use sluicegate::keyed::Penalties;
+use sluicegate::penalty::{Offence, PenaltyRule};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, Keyed};
 
 use super::clocks::SharedClock;
 use crate::{Penalty, Unbuildable};

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use sluicegate::History;
+use sluicegate::window::History;
 
 /// Grants that the limiter in force does not count, as of a reading of the clock.
 #[derive(Debug)]

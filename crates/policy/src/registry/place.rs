@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use sluicegate::{AnswerCounters, Denied, Grant};
+use sluicegate::compose::AnswerCounters;
+use sluicegate::{Denied, Grant};
 
 use super::generation::Generation;
 use super::offenders::Offenders;

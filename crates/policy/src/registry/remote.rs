@@ -12,7 +12,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use sluicegate::{AnswerCounters, Denied, Grant, Standing};
+use sluicegate::compose::AnswerCounters;
+use sluicegate::penalty::Standing;
+use sluicegate::{Denied, Grant};
 
 use super::place::Terms;
 use super::shadow::{Pass, Shadow, ShadowCounts};

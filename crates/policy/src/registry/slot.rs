@@ -8,7 +8,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, LineLimits, Receipt, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::settle::Receipt;
+use sluicegate::wait::LineLimits;
+use sluicegate::{Denied, Grant};
 
 use super::before_wait::BeforeWait;
 use super::offenders::Offenders;

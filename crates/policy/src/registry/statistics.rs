@@ -1,8 +1,7 @@
 //! Counts and states of the limiters of a registry, for a monitor.
 
-use sluicegate::{
-    AnswerCounters, Counts, DenialCounts, Grant, KeyedLimiter, Limiter, Wait, WaitCounts,
-};
+use sluicegate::compose::{AnswerCounters, Counts, DenialCounts, WaitCounts};
+use sluicegate::{Grant, KeyedLimiter, Limiter, Wait};
 
 use super::Registry;
 use super::clocks::SharedClock;

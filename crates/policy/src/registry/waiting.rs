@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Wait};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Wait};
 
 use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};

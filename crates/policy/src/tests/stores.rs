@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Quota, Rate, WhenFull};
+use sluicegate::keyed::WhenFull;
+use sluicegate::{Quota, Rate};
 
 use super::{BUCKET, error, rule};
 use crate::{Room, Size, Store};

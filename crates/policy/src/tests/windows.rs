@@ -1,7 +1,8 @@
 //! Tests of policies that count by windows, or consist of several limiters: each is understood,
 //! and every mistake is shown at its place.
 
-use sluicegate::{Calendar, Rate};
+use sluicegate::Rate;
+use sluicegate::calendar::Calendar;
 
 use super::rule;
 use crate::Kind;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{KeyedLimiter, Limiter, ManualClock, Offence};
+use sluicegate::penalty::Offence;
+use sluicegate::{KeyedLimiter, Limiter, ManualClock};
 use sluicegate_policy::{OffenceError, Registry, WaitError};
 
 use super::{MONDAY_NANOS, one, policies, registry, reload};

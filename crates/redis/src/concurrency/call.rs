@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::{Denied, Standing};
+use sluicegate::Denied;
+use sluicegate::penalty::Standing;
 
 use crate::error::StoreError;
 use crate::script::CONCURRENCY;

@@ -1,6 +1,7 @@
 //! Limits of the kinds that policies have.
 
-use sluicegate::{Buckets, ConfigError, Keyed, Quota, Rate, Refill, WhenFull};
+use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::{ConfigError, Keyed, Quota, Rate, Refill};
 use sluicegate_policy::{ConnectError, Kind};
 
 use crate::{RedisLimit, share_of};

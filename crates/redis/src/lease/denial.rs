@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, Standing};
+use sluicegate::Denied;
+use sluicegate::penalty::Standing;
 
 use super::terms::LeaseTerms;
 use crate::limit::reply::Reply;

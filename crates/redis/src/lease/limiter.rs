@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use sluicegate::{Clock, DefaultClock, Denied, Grant};
+use sluicegate::clock::DefaultClock;
+use sluicegate::{Clock, Denied, Grant};
 
 use super::flight::Flight;
 use super::key::{Entered, LeasedKey, Tried};

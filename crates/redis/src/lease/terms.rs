@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Denied, Grant, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::{Denied, Grant};
 
 use super::options::{LeaseError, LeaseOptions};
 use crate::limit::RedisLimit;

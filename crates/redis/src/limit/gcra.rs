@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Gcra, ManualClock, Standing};
+use sluicegate::penalty::Standing;
+use sluicegate::{Gcra, ManualClock};
 
 use super::reply::Reply;
 use super::{MOST, RedisLimit, Terms, gcd, packed};

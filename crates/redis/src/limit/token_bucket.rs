@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Quota, Standing};
+use sluicegate::Quota;
+use sluicegate::penalty::Standing;
 
 use super::reply::Reply;
 use super::{MOST, RedisLimit, Terms, base_for, gcd, packed};

@@ -12,7 +12,8 @@ pub(super) use self::slots::SlidingWindow;
 
 use std::time::Duration;
 
-use sluicegate::{Rate, Standing};
+use sluicegate::Rate;
+use sluicegate::penalty::Standing;
 
 use super::micros;
 use super::reply::Reply;

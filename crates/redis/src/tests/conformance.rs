@@ -9,7 +9,8 @@ mod subject;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluicegate::{AcquireError, Denied, Grant, ManualClock};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, Grant, ManualClock};
 
 use self::subject::{Engine, Subject, number, subject};
 use super::server::Server;

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    Gcra, Limiter, ManualClock, Quota, Refill, Reservation, Reserve, TokenBucket, quota,
-};
+use sluicegate::wait::{Reservation, Reserve};
+use sluicegate::{Gcra, Limiter, ManualClock, Quota, Refill, TokenBucket, quota};
 
 use super::give_back::send;
 use super::oracle::{Bucket, Intervals, Oracle};

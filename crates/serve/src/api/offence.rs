@@ -124,8 +124,8 @@ pub(super) async fn offence(
         error => Failure::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
     })?;
     let (counted, remaining) = match outcome {
-        sluicegate::Offence::Counted { remaining } => (offences > 0, Some(remaining)),
-        sluicegate::Offence::Ignored { .. } => (false, None),
+        sluicegate::penalty::Offence::Counted { remaining } => (offences > 0, Some(remaining)),
+        sluicegate::penalty::Offence::Ignored { .. } => (false, None),
         _ => (true, None),
     };
     let reported = Reported {

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Offence, Receipt};
+use sluicegate::penalty::Offence;
+use sluicegate::settle::Receipt;
+use sluicegate::wait::AcquireError;
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter};
 use sluicegate_policy::{
     KeyOutcome, OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
 };

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use sluicegate::{Denied, Receipt};
+use sluicegate::Denied;
+use sluicegate::settle::Receipt;
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use sluicegate::{Denied, Estimate, Receipt};
+use sluicegate::Denied;
+use sluicegate::settle::{Estimate, Receipt};
 use sluicegate_policy::SharedClock;
 use tonic::Status;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{
-    ConfigError, Denied, Each, Estimate, FixedWindow, Grant, Keyed, Rate, Settle, WhenFull,
-};
+use sluicegate::keyed::{Each, WhenFull};
+use sluicegate::settle::{Estimate, Settle};
+use sluicegate::{ConfigError, Denied, FixedWindow, Grant, Keyed, Rate};
 use sluicegate_policy::SharedClock;
 
 use super::unit::{Span, max_requests};

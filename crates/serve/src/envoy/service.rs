@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use sluicegate::UnixClock;
+use sluicegate::clock::UnixClock;
 use sluicegate_policy::SharedClock;
 use tonic::{Request, Response, Status, async_trait};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sluicegate::UnixClock;
+use sluicegate::clock::UnixClock;
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 
 use super::served::{Served, request};

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prost::Message as _;
 use reqwest::Response;
-use sluicegate::{Clock, UnixClock};
+use sluicegate::Clock;
+use sluicegate::clock::UnixClock;
 use sluicegate_policy::SharedClock;
 use sluicegate_serve::Bounds;
 use sluicegate_serve::envoy::EnvoyLimits;

@@ -72,6 +72,8 @@ where
     /// ```
     /// use std::sync::Arc;
     /// use sluicegate::*;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::settle::Settle;
     ///
     /// let each = Each::new(|_: &String| Arc::new(SettleableBucket::new(quota!(10_000 / hour))));
     /// let tenants = Arc::new(Keyed::<String, _>::with(each));
@@ -108,6 +110,8 @@ impl<'a, Q: ?Sized, L> KeyEstimate<'a, Q, L> {
     /// ```
     /// use std::sync::Arc;
     /// use sluicegate::*;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::settle::Settle;
     ///
     /// let each = Each::new(|_: &String| Arc::new(SettleableBucket::new(quota!(10_000 / hour))));
     /// let tenants = Arc::new(Keyed::<String, _>::with(each));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use sluicegate::Calendar;
+use sluicegate::calendar::Calendar;
 
 use super::trail::Trail;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use humantime::format_duration;
 use indicatif::HumanCount;
 use jiff::tz::TimeZone;
-use sluicegate::{Calendar, Quota, Rate, Refill};
+use sluicegate::calendar::Calendar;
+use sluicegate::{Quota, Rate, Refill};
 
 use super::Peak;
 use super::level::{Days, Fall, Level};

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Waker};
 
-use sluicegate::{Grant, Timer, TokenBucket, Wait, Waiting, quota, rate};
+use sluicegate::wait::{Timer, Waiting};
+use sluicegate::{Grant, TokenBucket, Wait, quota, rate};
 
 use super::*;
 use crate::policy::Kind;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Table};
 use indicatif::{HumanBytes, HumanCount};
-use sluicegate::WhenFull;
+use sluicegate::keyed::WhenFull;
 
 use super::{align_right, header, section, write_table};
 use crate::replay::Replay;

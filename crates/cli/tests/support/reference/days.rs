@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Unit, Zoned};
-use sluicegate::{Calendar, CalendarUnit};
+use sluicegate::calendar::{Calendar, CalendarUnit};
 
 pub(super) struct Days {
     unit: CalendarUnit,

@@ -1,7 +1,7 @@
 //! Penalties by their definition: every offence since the last penalty is kept, and put to its window anew
 //! for each question.
 
-use sluicegate::PenaltyRule;
+use sluicegate::penalty::PenaltyRule;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::report::PenaltySummary;
 use sluicegate_policy::Penalty;

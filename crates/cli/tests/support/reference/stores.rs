@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::WhenFull;
+use sluicegate::keyed::WhenFull;
 use sluicegate_cli::policy::{Kind, Room, Rule};
 
 use super::Key;

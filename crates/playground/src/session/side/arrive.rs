@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Clock, ConfigError, InFlight, ShaperError};
+use sluicegate::concurrency::InFlight;
+use sluicegate::shaper::ShaperError;
+use sluicegate::{Clock, ConfigError};
 
 use super::super::answer::Answer;
 use super::super::events::{Event, EventQueue};
@@ -48,7 +50,7 @@ impl Side {
                         Some(waiting) => {
                             LineAnswer::Rate(waiting.timeout(longest).timer(timer).await)
                         }
-                        None => LineAnswer::Rate(Err(sluicegate::AcquireError::Closed)),
+                        None => LineAnswer::Rate(Err(sluicegate::wait::AcquireError::Closed)),
                     }
                 };
                 self.stand_in_line(request, Box::pin(answer), events);

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use sluicegate::{AcquireError, Clock, Grant, InFlight, InFlightError};
+use sluicegate::concurrency::{InFlight, InFlightError};
+use sluicegate::wait::AcquireError;
+use sluicegate::{Clock, Grant};
 
 use super::super::events::{Event, EventKey, EventQueue};
 use super::super::show;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Rate, Standing};
+use sluicegate::Rate;
+use sluicegate::penalty::Standing;
 
 use super::{Window, retry_after, standing};
 use crate::error::LimitError;

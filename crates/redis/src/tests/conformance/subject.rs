@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sluicegate::compose::All;
+use sluicegate::wait::Reserve;
+use sluicegate::window::WindowFromFirst;
 use sluicegate::{
-    All, FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill, Reserve,
-    SlidingCounter, TokenBucket, WindowFromFirst,
+    FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill, SlidingCounter,
+    TokenBucket,
 };
 
 use super::SCALE;

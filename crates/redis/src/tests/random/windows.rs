@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use sluicegate::window::WindowFromFirst;
 use sluicegate::{
-    FixedWindow, Limiter, ManualClock, Rate, SlidingCounter, SlidingLog, SlidingWindow,
-    WindowFromFirst, rate,
+    FixedWindow, Limiter, ManualClock, Rate, SlidingCounter, SlidingLog, SlidingWindow, rate,
 };
 
 use super::{Case, Engine, START, check_all};
