@@ -15,7 +15,6 @@ use std::time::Duration;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Signed;
-use sluicegate::compose::All;
 use sluicegate::*;
 
 use self::reference::{Plan, whole};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sluicegate::bucket::Carry;
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::compose::{All, Counted};
-use sluicegate::keyed::{Buckets, HotKeys, TableTier};
+use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::wait::Queued;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;

@@ -15,7 +15,7 @@ use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::keyed::{Buckets, Each, Observe, TopKey, TopKeys};
+use sluicegate::keyed::{Buckets, Observe, TopKey, TopKeys};
 use sluicegate::*;
 
 /// Tells an observer of a decision on `permits`.

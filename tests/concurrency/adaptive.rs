@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::concurrency::{
-    Adaptive, ConcurrencyLimit, LimitAlgorithm, Outcome, Sample, TimedInFlight,
+    Adaptive, ConcurrencyLimit, LimitAlgorithm, Outcome, Sample,
 };
 use sluicegate::*;
 

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::compose::All;
 use sluicegate::concurrency::{
     Aimd, ConcurrencyLimit, Gradient2, LimitAlgorithm, Sample, Vegas, Windowed,
 };
-use sluicegate::wait::Queued;
 use sluicegate::*;
 
 fn call(rtt: Duration, in_flight: u64) -> Sample {

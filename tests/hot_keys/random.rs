@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sluicegate::compose::Counts;
 use sluicegate::*;
 
 use super::bound::Ledger;

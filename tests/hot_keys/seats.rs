@@ -1,6 +1,5 @@
 //! Seats: the keys that get one, the permits that are prepaid for it, and the answers from it.
 
-use sluicegate::compose::All;
 use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use sluicegate::clock::MonotonicClock;
-use sluicegate::compose::Counted;
 use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 

@@ -3,8 +3,7 @@
 
 use std::hint::black_box;
 
-use sluicegate::compose::Counted;
-use sluicegate::keyed::{Buckets, HotKeys, HotPlace};
+use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::*;
 
 use super::allocator::allocations;

@@ -5,7 +5,7 @@ use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::keyed::{Each, WhenFull};
+use sluicegate::keyed::WhenFull;
 use sluicegate::*;
 
 use super::{SECOND, builder, often, one_line, table};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::keyed::{Each, HotKeys};
+use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
 use super::counted::{Counted, Failing};

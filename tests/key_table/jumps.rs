@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluicegate::keyed::{Each, HotKeys};
+use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
 use super::cases::cases;

@@ -3,8 +3,6 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sluicegate::compose::All;
-use sluicegate::keyed::Parts;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::bucket::Carry;
-use sluicegate::compose::All;
-use sluicegate::keyed::{Buckets, Each, Tiers};
+use sluicegate::keyed::{Buckets, Tiers};
 use sluicegate::*;
 
 use super::held_up::HeldUp;

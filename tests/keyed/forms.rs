@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Mutex;
 
-use sluicegate::compose::All;
 use sluicegate::keyed::{AsKey, Buckets, Each, HotKeys, Observe, Parts};
 use sluicegate::*;
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::compose::All;
 use sluicegate::keyed::{Buckets, Each, WhenFull};
 use sluicegate::*;
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::bucket::Carry;
-use sluicegate::compose::All;
 use sluicegate::*;
 
 use super::keyed;

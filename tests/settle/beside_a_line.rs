@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::settle::{Estimate, Settle};
+use sluicegate::settle::Settle;
 use sluicegate::wait::{Queued, Timer, Waiting};
 use sluicegate::*;
 

@@ -7,8 +7,7 @@ use std::thread;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::keyed::Each;
-use sluicegate::settle::{Estimate, Receipt, Settle};
+use sluicegate::settle::{Estimate, Settle};
 use sluicegate::*;
 
 use super::cases::cases;

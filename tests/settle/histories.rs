@@ -6,9 +6,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate::calendar::{Calendar, CalendarWindow};
-use sluicegate::compose::All;
-use sluicegate::keyed::Each;
-use sluicegate::settle::{Estimate, Receipt, Settle};
+use sluicegate::settle::{Estimate, Settle};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::All;
-use sluicegate::settle::{Receipt, Settle};
+use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 const FULL: u64 = 1_000_000;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use num_bigint::BigInt;
 use num_traits::Zero;
-use sluicegate::compose::{All, Counts};
 use sluicegate::lease::Lease;
 use sluicegate::*;
 

@@ -2,7 +2,6 @@
 //! without the clock being read, and one that needs a refill is not.
 
 use proptest::prelude::*;
-use sluicegate::compose::All;
 use sluicegate::*;
 
 use super::counted::Counted;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use sluicegate::bucket::Carry;
-use sluicegate::compose::All;
 use sluicegate::lease::Lease;
 use sluicegate::settle::Receipt;
 use sluicegate::sharded::Shard;

@@ -6,9 +6,7 @@ mod setup;
 
 use std::time::Duration;
 
-use sluicegate::bucket::{Carry, Snapshot};
-use sluicegate::compose::All;
-use sluicegate::keyed::Parts;
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use super::reference::{Held, Mirror, Said, nanos};

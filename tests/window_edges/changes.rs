@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::window::{History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use crate::subject::{KINDS, Window, drain};

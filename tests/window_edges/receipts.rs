@@ -5,7 +5,6 @@ use std::time::Duration;
 use sluicegate::bucket::Carry;
 use sluicegate::compose::All;
 use sluicegate::settle::Receipt;
-use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
 use crate::subject::{KINDS, Kind, drain};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::window::{History, WeightedLog, WindowFromFirst};
+use sluicegate::window::{History, WeightedLog};
 use sluicegate::*;
 
 use crate::subject::{Bound, KINDS, Kind, Window, drain};

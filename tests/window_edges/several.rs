@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use sluicegate::compose::All;
-use sluicegate::keyed::Each;
 use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::*;
 

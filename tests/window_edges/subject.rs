@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use sluicegate::compose::All;
 use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 

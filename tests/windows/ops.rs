@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use sluicegate::compose::All;
-use sluicegate::keyed::Parts;
 use sluicegate::settle::Receipt;
 use sluicegate::window::History;
 use sluicegate::*;

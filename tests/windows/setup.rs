@@ -4,8 +4,6 @@
 
 use std::time::Duration;
 
-use sluicegate::compose::All;
-use sluicegate::keyed::Each;
 use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 

@@ -61,7 +61,7 @@ fn baseline(line: &Line) -> Cow<'static, str> {
 
 /// Returns true for one of our limiters, and false for a peer.
 pub(super) fn is_ours(line: &Line) -> bool {
-    verdict::is_ours(&line.limiter)
+    verdict::is_ours(line.limiter)
 }
 
 /// Returns the 99.9th percentile of single calls, if they were timed.

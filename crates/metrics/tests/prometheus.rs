@@ -14,7 +14,7 @@ use metrics_exporter_prometheus::{
 use prometheus_parse::{Sample, Scrape, Value};
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{Counted, Unlimited};
-use sluicegate::keyed::{Buckets, Each};
+use sluicegate::keyed::Buckets;
 use sluicegate::settle::Settle;
 use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate::*;

@@ -101,12 +101,9 @@ impl Waiters {
 
     fn unlink(&mut self, key: Key) {
         let Node { permits, before, after, .. } = self.nodes[key.place()];
-        match before {
-            Some(before) => self.nodes[before.place()].after = after,
-            None => {
-                self.first = after;
-                self.since_nanos = None;
-            }
+        if let Some(before) = before { self.nodes[before.place()].after = after } else {
+            self.first = after;
+            self.since_nanos = None;
         }
         match after {
             Some(after) => self.nodes[after.place()].before = before,

@@ -88,7 +88,7 @@ fn of(descriptors: &[&[(&str, &str)]]) -> RateLimitRequest {
 }
 
 fn codes(answer: &RateLimitResponse) -> Vec<Code> {
-    let statuses = answer.statuses.iter().map(|status| status.code());
+    let statuses = answer.statuses.iter().map(sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_response::DescriptorStatus::code);
     [answer.overall_code()].into_iter().chain(statuses).collect()
 }
 

@@ -214,7 +214,7 @@ impl<'f> Reader<'f> {
             None => self.mistake(&place, "needs a policy whose limiter it names (`--policy FILE`)"),
             Some(limiters) if limiters.get(name).is_none() => {
                 let names: Vec<&str> =
-                    limiters.all().iter().map(|limiter| limiter.name()).collect();
+                    limiters.all().iter().map(crate::limiters::NamedLimiter::name).collect();
                 let what =
                     format!("is {name:?}: must be one of the policy's: {}", names.join(", "));
                 self.mistake(&place, what);
