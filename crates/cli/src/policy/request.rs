@@ -163,7 +163,9 @@ impl Policy {
             match &rule.cost.0 {
                 sluicegate_policy::Cost::Bytes => needs.bytes = true,
                 sluicegate_policy::Cost::Rules(rules) => {
-                    rules.iter().for_each(|rule| needs.add_filter(&rule.filter));
+                    for rule in rules {
+                        needs.add_filter(&rule.filter);
+                    }
                 }
                 _ => {}
             }
