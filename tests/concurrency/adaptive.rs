@@ -5,9 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::concurrency::{
-    Adaptive, ConcurrencyLimit, LimitAlgorithm, Outcome, Sample,
-};
+use sluicegate::concurrency::{Adaptive, ConcurrencyLimit, LimitAlgorithm, Outcome, Sample};
 use sluicegate::*;
 
 /// An algorithm that keeps its samples.

@@ -2,7 +2,7 @@
 
 use sluicegate_counted::bucket::Carry;
 use sluicegate_counted::sharded::Shard;
-use sluicegate_counted::{Grant, Limiter, Quota, Sharded, quota};
+use sluicegate_counted::{Grant, Quota, Sharded, quota};
 
 use super::{Cost, CountingClock, count_all};
 

@@ -101,7 +101,9 @@ impl Waiters {
 
     fn unlink(&mut self, key: Key) {
         let Node { permits, before, after, .. } = self.nodes[key.place()];
-        if let Some(before) = before { self.nodes[before.place()].after = after } else {
+        if let Some(before) = before {
+            self.nodes[before.place()].after = after;
+        } else {
             self.first = after;
             self.since_nanos = None;
         }

@@ -39,6 +39,7 @@ it has a mistake, the old terms stay in force. SIGHUP reads it at once, and the 
 service, once the requests under way are answered.";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct ServeArgs {
     /// The policy whose limiters are served: TOML, or by the end of its name YAML (.yaml, .yml) or JSON
     /// (.json); `-` is standard input

@@ -56,6 +56,7 @@ struct Stamped {
 /// Replays the logs, and lists every key that was denied. The lines of a second are spread over it,
 /// unless they are to be judged `as_stamped`. Knows no lines that are far ahead of others. Also returns
 /// the number of requests for whose keys each limiter's store had no space.
+#[expect(clippy::too_many_lines, reason = "one step after the other, as the definitions have them")]
 pub(crate) fn replay(
     policy: &Policy,
     logs: Vec<Box<dyn BufRead + Send>>,

@@ -80,7 +80,8 @@ pub(super) struct Sent<C: Connect> {
     has_ended: bool,
 }
 
-/// What a request has shown of its connection.
+/// Sign of life of a connection, by a request.
+#[derive(Clone, Copy)]
 enum Seen {
     Answer,
     Refusal,

@@ -65,8 +65,9 @@ pub(super) async fn first_answer(
     mut connection: MultiplexedConnection,
 ) -> RedisResult<MultiplexedConnection> {
     let ping = redis::cmd("PING");
-    let pong = tokio::time::timeout(FIRST_ANSWER, ping.exec_async(&mut connection)).await;
-    match pong.unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())) {
+    let answer = tokio::time::timeout(FIRST_ANSWER, ping.exec_async(&mut connection)).await;
+    match answer.unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()))
+    {
         Err(error) if error.code().is_none() => Err(error),
         _ => Ok(connection),
     }

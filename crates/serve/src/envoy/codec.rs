@@ -87,6 +87,7 @@ impl<U: Known> Decoder for KnownFieldsDecoder<U> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
 fn unreadable(error: prost::DecodeError) -> Status {
     Status::internal(error.to_string())
 }

@@ -102,24 +102,23 @@ impl<C: SharedClock> Counters<C> {
         })
     }
 
-    /// Returns the key of a descriptor: different for different spans, domains and entries, and never long.
-    pub(super) fn key<'e>(
-        &self,
-        span: Span,
-        domain: &str,
-        entries: impl IntoIterator<Item = Entry<'e>>,
-    ) -> Vec<u8> {
-        let mut text = text(domain, entries);
-        bound_bytes(&mut text, MAX_TEXT_BYTES);
-        let mut key = Vec::with_capacity(LENGTH_BYTES + text.len());
-        key.extend(span.seconds().to_le_bytes());
-        key.extend_from_slice(&text);
-        key
-    }
-
     pub(super) fn clock(&self) -> &C {
         self.windows.clock()
     }
+}
+
+/// Returns the key of a descriptor: different for different spans, domains and entries, and never long.
+pub(super) fn key_of<'e>(
+    span: Span,
+    domain: &str,
+    entries: impl IntoIterator<Item = Entry<'e>>,
+) -> Vec<u8> {
+    let mut text = text(domain, entries);
+    bound_bytes(&mut text, MAX_TEXT_BYTES);
+    let mut key = Vec::with_capacity(LENGTH_BYTES + text.len());
+    key.extend(span.seconds().to_le_bytes());
+    key.extend_from_slice(&text);
+    key
 }
 
 /// An entry of a descriptor.
@@ -193,23 +192,22 @@ mod tests {
 
     #[test]
     fn different_descriptors_have_different_keys_and_none_is_long() {
-        let counters = counters();
         let entry = |key, value| Entry { key, value: Ok(value) };
         let (minute, second) = (one(Unit::Minute), one(Unit::Second));
         let long = "x".repeat(5_000);
         let longer = "x".repeat(5_001);
         let keys = [
-            counters.key(second, "a", [entry("b", "c")]),
-            counters.key(minute, "a", [entry("b", "c")]),
-            counters.key(second, "ab", [entry("", "c")]),
-            counters.key(second, "a", [entry("bc", "")]),
-            counters.key(second, "a", [entry("", "bc")]),
-            counters.key(second, "a", [entry("b", "c"), entry("", "")]),
-            counters.key(second, "a", [Entry { key: "b", value: Err("c") }]),
-            counters.key(second, "a", []),
-            counters.key(second, "a", [entry("b", &long)]),
-            counters.key(minute, "a", [entry("b", &long)]),
-            counters.key(second, "a", [entry("b", &longer)]),
+            key_of(second, "a", [entry("b", "c")]),
+            key_of(minute, "a", [entry("b", "c")]),
+            key_of(second, "ab", [entry("", "c")]),
+            key_of(second, "a", [entry("bc", "")]),
+            key_of(second, "a", [entry("", "bc")]),
+            key_of(second, "a", [entry("b", "c"), entry("", "")]),
+            key_of(second, "a", [Entry { key: "b", value: Err("c") }]),
+            key_of(second, "a", []),
+            key_of(second, "a", [entry("b", &long)]),
+            key_of(minute, "a", [entry("b", &long)]),
+            key_of(second, "a", [entry("b", &longer)]),
         ];
         for (place, one) in keys.iter().enumerate() {
             assert!(keys[..place].iter().all(|other| other != one), "{one:?}");
@@ -220,7 +218,7 @@ mod tests {
     #[test]
     fn a_limit_that_changes_keeps_the_count() {
         let counters = counters();
-        let key = counters.key(one(Unit::Hour), "a", [Entry { key: "b", value: Ok("c") }]);
+        let key = key_of(one(Unit::Hour), "a", [Entry { key: "b", value: Ok("c") }]);
         assert!(counters.report(&key, 5, 3).unwrap().is_within);
         assert_eq!(counters.peek(&key, 4).unwrap().remaining(), 0);
         assert!(counters.take(&key, 2).is_err());

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use sluicegate_policy::{KeyField, RequestFields, SharedClock, Subject};
+use sluicegate_policy::{KeyField, RequestFields, Subject};
 use tonic::Status;
 
-use super::counters::{Counters, Entry};
+use super::counters::{Entry, key_of};
 use super::domains::{Domains, Found, Limit, Mode, Terms};
 use super::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use super::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
@@ -56,16 +56,15 @@ pub(super) enum Hits {
 }
 
 /// What the limits of descriptors are found in.
-pub(super) struct Sources<'d, C: SharedClock> {
+pub(super) struct Sources<'d> {
     pub(super) domains: &'d Domains,
-    pub(super) counters: &'d Counters<C>,
     /// The limiters of the policy, if there is one.
     pub(super) limiters: Option<&'d InForce>,
     /// True if hits can be given back.
     pub(super) gives_back: bool,
 }
 
-impl<'d, C: SharedClock> Sources<'d, C> {
+impl<'d> Sources<'d> {
     /// Finds the limit of each descriptor.
     ///
     /// # Errors
@@ -87,7 +86,7 @@ impl<'d, C: SharedClock> Sources<'d, C> {
         for (index, descriptor) in descriptors.iter().enumerate() {
             found.push(match &descriptor.limit {
                 // Only domains that are configured have overrides, as there.
-                Some(own) if self.domains.has(domain) => Limits::Own(checked(index, own)?),
+                Some(own) if self.domains.has(domain) => Limits::Own(checked(index, *own)?),
                 _ => match self.domains.find(domain, pairs(descriptor)) {
                     Some(found) => Limits::Configured(found),
                     None => Limits::None,
@@ -134,7 +133,7 @@ impl<'d, C: SharedClock> Sources<'d, C> {
                 let entries = pairs(descriptor).enumerate();
                 let entries =
                     entries.map(|(index, (key, text))| Entry { key, value: value(index, text) });
-                let key = self.counters.key(*span, &request.domain, entries);
+                let key = key_of(*span, &request.domain, entries);
                 By::Window { key, requests: *requests, span: *span }
             }
             Terms::Limiter(name) => match self.of_limiter(name, descriptor, hits)? {
@@ -258,7 +257,7 @@ impl Counted<'_> {
 }
 
 /// Returns the terms of an override.
-fn checked(index: usize, own: &RateLimitOverride) -> Result<Terms, Status> {
+fn checked(index: usize, own: RateLimitOverride) -> Result<Terms, Status> {
     let Some(span) = Unit::from_number(own.unit).and_then(|unit| Span::new(unit, 1)) else {
         let (number, names) = (own.unit, Unit::NAMES);
         let what = format!("`descriptors[{index}].limit.unit` is {number}: must be {names}");

@@ -176,7 +176,6 @@ impl<C: SharedClock> RateLimitService for EnvoyLimits<C> {
         let request = request.get_ref();
         let sources = Sources {
             domains: &domains,
-            counters,
             limiters: limiters.as_deref().map(Arc::as_ref),
             gives_back: self.gives_back,
         };

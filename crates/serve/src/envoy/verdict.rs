@@ -17,7 +17,8 @@ pub(super) struct Verdict {
     pub(super) is_shadowed: bool,
 }
 
-/// The limit that a status tells, and what is left of it.
+/// The limit that a status tells, and its rest.
+#[derive(Clone, Copy)]
 pub(super) struct Told {
     pub(super) requests: u32,
     /// A number of the protocol; 0 for a limit that has no such unit.
