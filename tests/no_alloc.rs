@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sluicegate::bucket::{Carry, SettleableBucket, Snapshot};
 use sluicegate::compose::{All, Counted};
-use sluicegate::keyed::{Buckets, HotKeys, Parts, Penalties, TopKeys};
+use sluicegate::keyed::{Buckets, HotKeys, Observe, Parts, Penalties, TopKeys};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::settle::{Receipt, Settle};
 use sluicegate::warm_up::WarmUp;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
-use sluicegate::wait::{Queued, Reserve, Timer};
+use sluicegate::wait::{Queued, Timer};
 use sluicegate::warm_up::{WarmUp, WarmUpReservation};
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;

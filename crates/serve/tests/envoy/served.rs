@@ -67,8 +67,8 @@ impl Served {
         let service = Service::new(limiters);
         let metrics = service.metrics().clone();
         limits.counted(&metrics);
-        let served = limits.clone().with_response_fields().with_giving_back();
-        let routes = served.add_to(api::routes(service)).await;
+        let offered = limits.clone().with_response_fields().with_giving_back();
+        let routes = offered.add_to(api::routes(service)).await;
         let server = Server::bind(([127, 0, 0, 1], 0).into(), setup.bounds).await.unwrap();
         let address = server.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use prometheus_client::metrics::counter::Counter;
+
 use super::EnvoyMistake;
 use super::file::{Descriptor, RateLimit, Root};
 use super::metadata::{MAX_DEPTH as MAX_METADATA_DEPTH, of_map};
@@ -141,7 +143,7 @@ impl<'f> Reader<'f> {
             name: limit.name,
             replaces: limit.replaces.into_iter().map(|other| other.name).collect(),
             metadata: metadata.map(Arc::new),
-            shadowed: Default::default(),
+            shadowed: Counter::default(),
         })
     }
 
