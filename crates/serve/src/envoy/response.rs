@@ -151,10 +151,7 @@ fn text(text: String) -> Value {
     value(Kind::StringValue(text))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the protocol has no other numbers, and these are small"
-)]
+#[expect(clippy::cast_precision_loss, reason = "the protocol has no integers")]
 fn number(number: u64) -> Value {
     value(Kind::NumberValue(number as f64))
 }
