@@ -64,7 +64,7 @@ impl Denied {
     /// Returns the wait before it is worth asking again, or `None` if waiting alone will not help.
     ///
     /// The least time that suffices if no other permits are taken, to the nanosecond. (Of an
-    /// [`All`](crate::compose::All) and a `KeyTable` only up to 70 years: a longer one may be some nanoseconds short,
+    /// `All` and a `KeyTable` only up to 70 years: a longer one may be some nanoseconds short,
     /// or more for a `KeyTable`, whose levels have gone round then.)
     #[doc(alias = "wait_time")]
     #[must_use]

@@ -2,10 +2,10 @@
 //!
 //! | clock | reads | cost | suspend | needs |
 //! |---|---|---|---|---|
-//! | [`QuantaClock`] | the processor's counter | a few nanoseconds | not counted | `quanta` |
-//! | [`CoarseClock`] | a word that a thread updates | one load | not counted | `quanta` |
-//! | [`MonotonicClock`] | the operating system | tens of nanoseconds | as the system says | `std` |
-//! | [`UnixClock`] | the operating system, since 1970 | tens of nanoseconds | counted | `std` |
+//! | `QuantaClock` | the processor's counter | a few nanoseconds | not counted | `quanta` |
+//! | `CoarseClock` | a word that a thread updates | one load | not counted | `quanta` |
+//! | `MonotonicClock` | the operating system | tens of nanoseconds | as the system says | `std` |
+//! | `UnixClock` | the operating system, since 1970 | tens of nanoseconds | counted | `std` |
 //! | [`ManualClock`] | the time that was set | one load | | nothing |
 
 pub(crate) mod default;
