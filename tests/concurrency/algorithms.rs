@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use sluicegate::concurrency::{
     Aimd, ConcurrencyLimit, Gradient2, LimitAlgorithm, Sample, Vegas, Windowed,
 };
-use sluicegate::*;
 
 fn call(rtt: Duration, in_flight: u64) -> Sample {
     Sample { rtt, in_flight, was_dropped: false, ended: Duration::ZERO }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::settle::{Estimate, Settle};
+use sluicegate::settle::Estimate;
 use sluicegate::wait::{Reservation, Reserve};
 use sluicegate::*;
 

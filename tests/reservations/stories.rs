@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use sluicegate::settle::Settle;
 use sluicegate::wait::{AcquireError, Reservation, Reserve};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
