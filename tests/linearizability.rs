@@ -16,8 +16,7 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::bucket::{Carry, Snapshot};
-use sluicegate::time_limit::Call;
+use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use self::explained::{Recorder, Sequential, is_explained};

@@ -9,7 +9,6 @@ use std::thread;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::settle::Receipt;
-use sluicegate::time_limit::Call;
 use sluicegate::*;
 
 use super::explained::{self, Recorder, Sequential, is_explained};

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::admission::Admission;
 use sluicegate::clock::QuantaClock;
-use sluicegate::compose::Counted;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
