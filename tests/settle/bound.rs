@@ -7,7 +7,7 @@ use std::thread;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::settle::{Estimate, Settle};
+use sluicegate::settle::Estimate;
 use sluicegate::*;
 
 use super::cases::cases;

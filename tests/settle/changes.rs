@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use sluicegate::bucket::{Carry, SettleableBucket, Snapshot};
-use sluicegate::settle::Settle;
 use sluicegate::*;
 
 use super::{SECOND, remaining, ten};
