@@ -178,15 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_each_length_has_space_for_every_limit_of_it_and_for_a_count_beyond() {
+    fn a_window_of_each_length_has_space_for_every_limit_of_it_and_below_the_largest_for_a_count_beyond()
+     {
         for seconds in [1, 2, 60, 3_600, 86_400, 36_525 * 86_400] {
             let window = window(seconds, Arc::new(ManualClock::new()));
             let most = u64::from(max_requests(seconds));
             window.reconfigure(most).unwrap();
             assert!(window.try_acquire(most).is_ok());
             assert!(window.try_acquire(1).is_err());
+            window.reset();
+            window.reconfigure(most - 1).unwrap();
+            assert!(window.try_acquire(most - 1).is_ok());
             window.try_acquire_settleable(0).unwrap().settle(1).unwrap();
-            assert_eq!(window.count(), most + 1, "{seconds}");
+            assert_eq!(window.count(), most, "{seconds}");
         }
     }
 
