@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 type Client = Guarded<Async>;
 
-async fn limiter(server: &Server, limit: RedisLimit) -> RedisLimiter<Client> {
+fn limiter(server: &Server, limit: RedisLimit) -> RedisLimiter<Client> {
     let client = Async::new(server.client());
     let client = Guarded::new(client).with_time_limit(Duration::from_secs(600));
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client.with_pause(Duration::MAX))
@@ -26,7 +26,7 @@ fn moved(settled: RedisSettled) -> [u64; 4] {
 async fn a_reservation_says_when_to_go_and_can_be_cancelled() {
     let server = Server::start();
     let quota = quota!(10 / 10 days, max_debt 5);
-    let limiter = limiter(&server, RedisLimit::token_bucket(quota).unwrap()).await;
+    let limiter = limiter(&server, RedisLimit::token_bucket(quota).unwrap());
     let now = limiter.reserve_within("ada", 8, Duration::ZERO).await.unwrap();
     assert_eq!((now.permits(), now.ready_after()), (8, Duration::ZERO));
 
@@ -57,7 +57,7 @@ async fn a_reservation_says_when_to_go_and_can_be_cancelled() {
 async fn a_window_reserves_what_is_there_now_or_nothing() {
     let server = Server::start();
     let limit = RedisLimit::fixed_window(rate!(10 / 36525 days)).unwrap();
-    let limiter = limiter(&server, limit).await;
+    let limiter = limiter(&server, limit);
     let reservation = limiter.reserve_within("ada", 8, Duration::MAX).await.unwrap();
     assert_eq!(reservation.ready_after(), Duration::ZERO);
     assert!(limiter.reserve_within("ada", 3, Duration::MAX).await.unwrap_err().denied().is_some());
@@ -68,7 +68,7 @@ async fn a_window_reserves_what_is_there_now_or_nothing() {
 async fn an_estimate_is_settled_with_what_was_used() {
     let server = Server::start();
     let quota = quota!(10 / 10 days, max_debt 5);
-    let bucket = limiter(&server, RedisLimit::token_bucket(quota).unwrap()).await;
+    let bucket = limiter(&server, RedisLimit::token_bucket(quota).unwrap());
     let estimate = bucket.try_acquire_settleable("ada", 6).await.unwrap();
     assert_eq!((estimate.grant().permits(), estimate.grant().remaining()), (6, 4));
     assert_eq!(moved(estimate.settle(1).await.unwrap()), [5, 0, 0, 0]);
@@ -88,11 +88,11 @@ async fn an_estimate_is_settled_with_what_was_used() {
     assert_eq!(settled.given_back() + settled.lost(), 6);
 
     let window = RedisLimit::fixed_window(rate!(10 / 36525 days)).unwrap();
-    let window = limiter(&server, window).await;
+    let window = limiter(&server, window);
     let estimate = window.try_acquire_settleable("ada", 6).await.unwrap();
     assert_eq!(moved(estimate.settle(100).await.unwrap()), [0, 0, 94, 0]);
     assert_eq!(window.peek("ada", 1).await.unwrap_err().denied().unwrap().balance(), Some(-90));
-    let log = limiter(&server, RedisLimit::sliding_log(rate!(10 / day)).unwrap()).await;
+    let log = limiter(&server, RedisLimit::sliding_log(rate!(10 / day)).unwrap());
     let estimate = log.try_acquire_settleable("ada", 6).await.unwrap();
     assert_eq!(moved(estimate.settle(2).await.unwrap()), [0, 4, 0, 0], "a log gives nothing back");
 }
@@ -103,7 +103,7 @@ async fn intervals_and_cells_give_back_the_last_grant_and_none_before_it() {
     let intervals = quota!(10 / 10 days).with_refill(Refill::Interval);
     let limits = [RedisLimit::token_bucket(intervals), RedisLimit::gcra(DAY, 9 * DAY)];
     for limit in limits.map(Result::unwrap) {
-        let limiter = limiter(&server, limit).await;
+        let limiter = limiter(&server, limit);
         let first = limiter.try_acquire_settleable("ada", 4).await.unwrap();
         let second = limiter.try_acquire_settleable("ada", 3).await.unwrap();
         assert_eq!(moved(first.settle(1).await.unwrap()), [0, 3, 0, 0]);
@@ -119,7 +119,7 @@ async fn intervals_and_cells_give_back_the_last_grant_and_none_before_it() {
 async fn what_a_fallback_has_granted_is_neither_given_back_nor_charged_with_more() {
     let mut server = Server::start();
     let limit = RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap();
-    let limiter = limiter(&server, limit).await.with_fallback(Fallback::Open);
+    let limiter = limiter(&server, limit).with_fallback(Fallback::Open);
     server.kill();
     let reservation = limiter.reserve_within("ada", 3, DAY).await.unwrap();
     assert_eq!((reservation.permits(), reservation.ready_after()), (3, Duration::ZERO));
