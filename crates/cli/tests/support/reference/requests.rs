@@ -41,7 +41,7 @@ pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut Lacking) -> Su
                 continue;
             }
             KeyPart::Templates(templates, otherwise) => {
-                let path = line.path.to_string();
+                let path = path_of(line);
                 match (best(templates.templates(), &path), otherwise) {
                     (Some(template), _) => key.push(template.to_owned()),
                     (None, Otherwise::Itself) => key.push(path),
@@ -51,7 +51,7 @@ pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut Lacking) -> Su
                 continue;
             }
             KeyPart::Segments(segments) => {
-                let path = line.path.to_string();
+                let path = path_of(line);
                 let kept: Vec<&str> = path.split('/').take(*segments as usize + 1).collect();
                 key.push(if path.starts_with('/') { kept.join("/") } else { path });
                 continue;
@@ -83,7 +83,7 @@ fn field_of(line: &Line<'_>, field: KeyField) -> Option<String> {
             let client = line.client.to_string();
             address(&client).map_or(client, |address| network(address, 32, 64))
         }
-        KeyField::Path => line.path.to_string(),
+        KeyField::Path => path_of(line),
         KeyField::Method => line.method.to_string(),
         KeyField::Status => line.status.to_string(),
         KeyField::StatusClass => match line.status.to_string() {
@@ -246,4 +246,10 @@ fn decimal(text: &str) -> Option<BigRational> {
         scale *= whole(if is_fraction { 10 } else { 1 });
     }
     text.starts_with(|c: char| c.is_ascii_digit()).then(|| number / scale)
+}
+
+/// Returns the path in its one spelling, as `docs/policies.md` has it.
+fn path_of(line: &Line<'_>) -> String {
+    let path = line.path.to_string();
+    String::from_utf8_lossy(&sluicegate_policy::normal_path(path.as_bytes())).into_owned()
 }
