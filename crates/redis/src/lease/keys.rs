@@ -20,7 +20,7 @@ pub(super) struct LeasedKeys {
     /// Counts calls: what it denies is hot. None if all keys are.
     heat: Option<KeyTable<str>>,
     expiry_nanos: u64,
-    /// Whether a task, or a thread, ends the leases of idle keys.
+    /// True while a task, or a thread, ends the leases of idle keys.
     is_swept: AtomicBool,
     is_closed: AtomicBool,
 }

@@ -82,7 +82,7 @@ enum Taken<'c> {
 }
 
 impl Taken<'_> {
-    /// What it cannot take back stays counted; no limit is exceeded.
+    /// A hit that it cannot take back stays counted; no limit is exceeded.
     fn give_back(self) {
         match self {
             Taken::Window(estimate) => _ = estimate.settle(0),

@@ -59,14 +59,14 @@ pub(super) struct Limit {
     pub(super) shadowed: Counter,
 }
 
-/// What a limit grants.
+/// Terms by which a limit grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Terms {
     /// Everything.
     Unlimited,
     /// So many requests in each span of time.
     Window { requests: u32, span: Span },
-    /// What the limiter of this name in the policy grants.
+    /// The limiter of this name in the policy.
     Limiter(String),
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Counted<'d> {
     pub(super) by: By<'d>,
 }
 
-/// What decides on a descriptor.
+/// Source of the decision on a descriptor.
 pub(super) enum By<'d> {
     /// The count of a window.
     Window { key: Vec<u8>, requests: u32, span: Span },
@@ -55,7 +55,7 @@ pub(super) enum Hits {
     GiveBack(u64),
 }
 
-/// What the limits of descriptors are found in.
+/// Sources in which the limits of descriptors are found.
 pub(super) struct Sources<'d> {
     pub(super) domains: &'d Domains,
     /// The limiters of the policy, if there is one.

@@ -10,7 +10,7 @@ use super::protocol::envoy::service::ratelimit::v3::rate_limit_response::{Code, 
 use super::protocol::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use super::verdict::Verdict;
 
-/// What a response tells besides its codes.
+/// Parts of a response besides its codes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extras {
     /// Fields for the client.

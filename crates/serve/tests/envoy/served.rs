@@ -29,7 +29,7 @@ pub(crate) struct Served {
     _end: oneshot::Sender<()>,
 }
 
-/// What a service is started with, besides its files.
+/// Options that a service is started with, besides its files.
 pub(crate) struct Setup {
     /// Most descriptors at a time.
     pub(crate) max_keys: usize,

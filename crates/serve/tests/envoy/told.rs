@@ -1,4 +1,4 @@
-//! What Envoy is told besides codes: of limits in shadow and in quota mode, and metadata of the file.
+//! Answers to Envoy besides codes: limits in shadow and in quota mode, and metadata of the file.
 
 use std::fs;
 

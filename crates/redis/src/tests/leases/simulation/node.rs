@@ -13,7 +13,7 @@ use crate::lease::parts::{Ask, Entered, Flight, LeaseTerms, LeasedKey, Lot, Told
 struct Call {
     number: u64,
     receiver: oneshot::Receiver<Told>,
-    /// Whether a request has landed that did not answer it.
+    /// True once a request has landed that did not answer it.
     has_seen_one: bool,
 }
 
