@@ -36,6 +36,10 @@ openings=$(git ls-files -co --exclude-standard '*.rs' | xargs awk -f ci/openings
     fail "more than 2 % of the comments of documentation open with a question word"
 }
 
+# The first pages have few pronouns that dangle: "those", "what", "the same", "that of".
+awk -f ci/prose.awk README.md src/docs/front-page.md | awk '$3 > 5 { print; found = 1 } END { exit found }' ||
+    fail "a first page has more than 5 dangling pronouns in a thousand words"
+
 # An exception to a lint says why. (Lines of documentation are not exceptions, and generated files are not ours.)
 if git ls-files -co --exclude-standard '*.rs' | grep -v '^crates/serve/src/envoy/protocol/' | xargs grep -nE '#!?\[(allow|expect)\(' |
     grep -vE ':[0-9]+: *///' | grep -v reason; then
