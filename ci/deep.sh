@@ -24,6 +24,7 @@ miri       12  ci/miri.sh: undefined behaviour and weak memory
 tsan       25  ci/tsan.sh: data races
 storm       5  ci/storm.sh: a million steps of each storm
 leases     15  ci/leases.sh: leases in a simulated network, and mutants of them
+servers    15  ci/servers.sh: limits on Redis 6.2, Valkey 8.1 and 9.1
 policies    3  ci/random_policies.sh: random policies against the slow reference
 fuzz       20  ci/fuzz.sh: every target for a minute
 soak       12  ci/soak.sh: a service that is asked for ten minutes
