@@ -13,7 +13,9 @@ local shift = tonumber(head[3] or '0')
 local slot, used = divide(now, length) + shift, tonumber(head[2] or '0')
 local latest = tonumber(head[1] or '') or slot
 local is_set_back = is_ahead((latest - shift) * length)
-if is_set_back then shift, slot = shift + latest - slot, latest end
+-- The latest slot goes on for the whole of the next one by the clock: if it ended with the present one, which may be about
+-- to end, the slots before it would leave early.
+if is_set_back then shift, slot = shift + latest - slot - 1, latest end
 slot = math.max(slot, latest)
 
 -- Returns the names of the slots from `first` to `last`.
