@@ -119,7 +119,13 @@ impl Ledger {
             match entry {
                 Entry::Granted(permits) => sum += permits,
                 Entry::Forgotten(permits) => allowed += permits,
-                Entry::SetBack(micros) => back += micros,
+                Entry::SetBack(by) => {
+                    back += by;
+                    // A window that comes a second time begins anew, also if nothing was granted before it.
+                    if (micros - back) / micros_of_window != window {
+                        (window, sum, allowed) = (u64::MAX, 0, limit.permits());
+                    }
+                }
             }
             most = most.max(sum);
             excess = excess.max(sum.saturating_sub(allowed));
