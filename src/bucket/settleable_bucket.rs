@@ -154,13 +154,13 @@ impl<C: Clock> SettleableBucket<C> {
 settles!(
     SettleableBucket<C>,
     core,
-    "SettleableBucket::with_clock(quota!(10 / minute), ManualClock::new())"
+    "bucket::SettleableBucket::with_clock(quota!(10 / minute), ManualClock::new())"
 );
 
 verbs!(
     SettleableBucket,
     show_quota,
-    "SettleableBucket::with_clock(quota!(2 / second, max_debt 2), &clock)"
+    "bucket::SettleableBucket::with_clock(quota!(2 / second, max_debt 2), &clock)"
 );
 
 impl<C: Clock> SettleableBucket<C> {

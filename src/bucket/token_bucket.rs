@@ -173,6 +173,7 @@ impl<C: Clock> TokenBucket<C> {
     ///
     /// ```
     /// use sluicegate::*;
+    /// use sluicegate::bucket::Carry;
     ///
     /// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
     /// bucket.try_acquire(5)?;

@@ -162,14 +162,14 @@ impl<C: Clock> Budget<C> {
 
 window_verbs!(
     Budget<C>,
-    "Budget::with_clock(2, \"UTC\", &clock)?",
+    "calendar::Budget::with_clock(2, \"UTC\", &clock)?",
     /// No later than that: as of the day with the least amount.
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
         self.peek(permits.min(self.core.schedule().least()))
     }
 );
 
-settles!(Budget<C>, core, "Budget::with_clock(10, \"UTC\", ManualClock::new())?");
+settles!(Budget<C>, core, "calendar::Budget::with_clock(10, \"UTC\", ManualClock::new())?");
 
 impl<C: Clock> Budget<C> {
     /// Returns the amount of each `weekday`.
@@ -221,7 +221,7 @@ impl<C: Clock> Budget<C> {
 crate::wait::traits::reserves_windows!(
     Budget,
     core.core,
-    "Budget::with_clock(2, \"UTC\", &clock)?",
+    "calendar::Budget::with_clock(2, \"UTC\", &clock)?",
     "86_400"
 );
 

@@ -108,13 +108,13 @@ impl<C: Clock> CalendarWindow<C> {
 
 window_verbs!(
     CalendarWindow<C>,
-    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?"
+    "calendar::CalendarWindow::with_clock(2, calendar::Calendar::minutes(\"UTC\")?, &clock)?"
 );
 
 settles!(
     CalendarWindow<C>,
     core,
-    "CalendarWindow::with_clock(10, Calendar::days(\"UTC\")?, ManualClock::new())?"
+    "calendar::CalendarWindow::with_clock(10, calendar::Calendar::days(\"UTC\")?, ManualClock::new())?"
 );
 
 impl<C: Clock> CalendarWindow<C> {
@@ -174,6 +174,6 @@ impl<C: Clock> CalendarWindow<C> {
 crate::wait::traits::reserves_windows!(
     CalendarWindow,
     core,
-    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?",
+    "calendar::CalendarWindow::with_clock(2, calendar::Calendar::minutes(\"UTC\")?, &clock)?",
     "60"
 );

@@ -27,6 +27,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// ```
     /// use sluicegate::*;
+    /// use sluicegate::bucket::Carry;
     ///
     /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(ManualClock::new()).build()?;
     /// limiter.try_acquire(500)?;

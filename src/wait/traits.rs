@@ -308,6 +308,7 @@ macro_rules! reserves_windows {
             /// ```
             /// use std::time::Duration;
             /// use sluicegate::*;
+            /// use sluicegate::wait::AcquireError;
             /// use sluicegate::wait::Reserve;
             ///
             /// let clock = ManualClock::new();

@@ -269,7 +269,10 @@ impl<C: Clock> WindowFromFirst<C> {
     }
 }
 
-window_verbs!(WindowFromFirst<C>, "WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
+window_verbs!(
+    WindowFromFirst<C>,
+    "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?"
+);
 
 impl<C: Clock> WindowFromFirst<C> {
     /// Returns the resolution with which the beginning of a window is stored. A window may last
@@ -294,7 +297,7 @@ impl<C: Clock> WindowFromFirst<C> {
 settles!(
     WindowFromFirst<C>,
     core,
-    "WindowFromFirst::with_clock(rate!(10 / minute), ManualClock::new())?"
+    "window::WindowFromFirst::with_clock(rate!(10 / minute), ManualClock::new())?"
 );
 one_limit!(WindowFromFirst<C>);
 
@@ -302,6 +305,6 @@ one_limit!(WindowFromFirst<C>);
 crate::wait::traits::reserves_windows!(
     WindowFromFirst,
     core,
-    "WindowFromFirst::with_clock(rate!(2 / minute), &clock)?",
+    "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?",
     "60"
 );

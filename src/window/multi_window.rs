@@ -151,12 +151,12 @@ impl<C: Clock> MultiWindow<C> {
 settles!(
     MultiWindow<C>,
     core,
-    "MultiWindow::with_clock([rate!(10 / minute)], 60, ManualClock::new())?"
+    "window::MultiWindow::with_clock([rate!(10 / minute)], 60, ManualClock::new())?"
 );
 
 window_verbs!(
     MultiWindow<C>,
-    "MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
+    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
 );
 
 impl<C: Clock> MultiWindow<C> {

@@ -269,7 +269,7 @@ impl<C: Clock> WeightedLog<C> {
     }
 }
 
-window_verbs!(WeightedLog<C>, "WeightedLog::with_clock(rate!(2 / minute), &clock)?");
+window_verbs!(WeightedLog<C>, "window::WeightedLog::with_clock(rate!(2 / minute), &clock)?");
 
 impl<C: Clock> WeightedLog<C> {
     /// Returns the length of the ticks in which requests are dated. A request leaves the window

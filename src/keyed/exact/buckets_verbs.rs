@@ -219,6 +219,7 @@ where
     ///
     /// ```
     /// use sluicegate::*;
+    /// use sluicegate::bucket::Carry;
     ///
     /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// keyed.try_acquire(&7, 5)?;

@@ -54,6 +54,7 @@ use self::owned::OwnedHome;
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use sluicegate::*;
+/// use sluicegate::keyed::Each;
 /// use sluicegate::bucket::SettleableBucket;
 /// use sluicegate::settle::Settle;
 ///

@@ -72,6 +72,7 @@ where
     /// ```
     /// use std::sync::Arc;
     /// use sluicegate::*;
+    /// use sluicegate::keyed::{Each, KeyEstimate};
     /// use sluicegate::bucket::SettleableBucket;
     /// use sluicegate::settle::Settle;
     ///
@@ -110,6 +111,7 @@ impl<'a, Q: ?Sized, L> KeyEstimate<'a, Q, L> {
     /// ```
     /// use std::sync::Arc;
     /// use sluicegate::*;
+    /// use sluicegate::keyed::Each;
     /// use sluicegate::bucket::SettleableBucket;
     /// use sluicegate::settle::Settle;
     ///
