@@ -256,7 +256,7 @@ impl<'a> Estimate<'a> {
     }
 
     /// Returns the same estimate, which lets `line` know of permits that come back.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "wait")]
     pub(crate) fn behind(self, line: &'a dyn LetsLineLookAgain) -> Estimate<'a> {
         Estimate { line: Some(line), ..self }
     }
