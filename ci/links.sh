@@ -1,39 +1,42 @@
 #!/usr/bin/env bash
-# No link is dead: not in the Markdown files, as they are read in the repository, and not on the
-# front page and the pages of `docs/`, as they are read in the documentation.
-#
-#   ci/links.sh DIRECTORY     where `cargo doc` has put the documentation
+# No link of a Markdown file is dead: its file is there, its heading too, and its name has a definition.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-documentation=${1:?usage: ci/links.sh DIRECTORY}
+pages=(README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/*.md crates/*/README.md)
 dead=0
-# Reads lines `FILE TARGET`; a target is relative to its file.
-check() {
-    local file target
-    while read -r file target; do
-        [[ $file = */* ]] || file=./$file
-        [ -e "${file%/*}/${target%%#*}" ] || { echo "links: $file: $target" >&2; dead=1; }
-    done
+fail() { echo "links: $*" >&2; dead=1; }
+
+# The anchors of a page's headings.
+anchors() {
+    sed -nE '/^```/,/^```/d; s/^#+ //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
 }
 
-# Links with a target in place, and the definitions of names.
-markdown() {
-    { grep -oHE '\]\([^)# ]+' "$@" || true; } | sed 's/:\](/ /'
+# Links with a target in place, and the definitions of names: lines `FILE TARGET`.
+links() {
+    { grep -oHE '\]\([^) ]+' "$@" || true; } | sed 's/:\](/ /'
     { grep -HE '^\[[^]]+\]: ' "$@" || true; } | sed -E 's/:\[[^]]+\]: / /'
 }
-check < <(markdown README.md CHANGELOG.md CONTRIBUTING.md docs/*.md | grep -vE ' https?://')
+while read -r file target; do
+    path=${target%%#*} anchor=""
+    [[ $target != *'#'* ]] || anchor=${target#*#}
+    [[ $file = */* ]] || file=./$file
+    page=$file
+    [ -z "$path" ] || page=${file%/*}/$path
+    [ -e "$page" ] || { fail "$file: $target"; continue; }
+    [[ -z $anchor || $page != *.md ]] || anchors "$page" | grep -qxFe "$anchor" || fail "$file: no heading for $target"
+done < <(links "${pages[@]}" | grep -vE ' https?://')
 
 # A path in code style, such as `src/sync.rs`.
-check < <(grep -ohE '`[a-z_.-]+/[a-zA-Z0-9_./-]*`' CONTRIBUTING.md | tr -d '`' | sed 's/^/CONTRIBUTING.md /')
-
-pages=$(find "$documentation/sluicegate/index.html" "$documentation/sluicegate/docs" -name '*.html')
-check < <(grep -oHE '<a [^>]*href="[^"#]+' $pages | sed 's/:<a .*href="/ /' | grep -vE ' https?://' | sort -u)
+while read -r path; do
+    [ -e "$path" ] || fail "CONTRIBUTING.md: $path"
+done < <(grep -ohE '`[a-z_.-]+/[a-zA-Z0-9_./-]*`' CONTRIBUTING.md | tr -d '`')
 
 # A name without a definition stays in its brackets.
-if grep -nE '\]\[[a-z_-]+\]' $pages; then
-    echo "links: a name that no definition stands for" >&2
-    dead=1
-fi
+for page in "${pages[@]}"; do
+    names=$(comm -23 <(grep -oE '\]\[[a-z_-]+\]' "$page" | tr -d '[]' | sort -u) \
+        <(grep -oE '^\[[^]]+\]: ' "$page" | tr -d '[]: ' | sort -u))
+    [ -z "$names" ] || fail "$page: no definition of" $names
+done
 
 exit "$dead"

@@ -1,5 +1,5 @@
 // The front page links what the default features have.
-#![cfg_attr(all(feature = "wait", feature = "keyed", feature = "quanta"), doc = include_str!("docs/front-page.md"))]
+#![cfg_attr(all(feature = "wait", feature = "keyed", feature = "quanta"), doc = include_str!("front-page.md"))]
 #![cfg_attr(
     not(all(feature = "wait", feature = "keyed", feature = "quanta")),
     doc = "Lock-free rate limiters with a proved, model-checked bound on admissions."
@@ -24,8 +24,6 @@ mod contention;
 #[cfg(feature = "alloc")]
 mod counters;
 mod decision;
-#[cfg(doc)]
-pub mod docs;
 pub mod keyed;
 mod limiter;
 pub mod penalty;

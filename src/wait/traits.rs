@@ -116,7 +116,7 @@ pub trait Wait: Limiter {
 /// While callers wait in line, a reservation takes a place behind them: it is told the instant of its turn
 /// and keeps that, whatever becomes of the line. It counts for the bounds of the line, and is neither
 /// evicted nor closed out. It is charged when nobody waits ahead of it any more, or when its instant has
-/// come: see [waiting](crate::docs::waiting).
+/// come.
 ///
 /// Buckets reserve, and windows of one word that follow one another: `FixedWindow`, `WindowFromFirst`,
 /// `CalendarWindow` and `Budget`.

@@ -133,7 +133,7 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     ///
     /// Keys whose hashes collide have buckets of their own, but take longer to be found,
     /// under a lock. The default is `SipHash` with a secret seed, for which nobody can find
-    /// such keys. See the page on [keys](crate::docs::keyed).
+    /// such keys.
     pub fn hasher<T>(self, hasher: T) -> KeyedBuilder<K, L, T, O> {
         let KeyedBuilder { limiter, observer, max_keys, when_full, keys, .. } = self;
         KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }

@@ -144,7 +144,7 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
     ///
     /// Keys whose hashes collide share a bucket. They are granted no more than one key may be, but
     /// an attacker that can find such keys can have another's refused. The default is `SipHash`
-    /// with a secret seed, which withstands that. See the page on [keys](crate::docs::keyed).
+    /// with a secret seed, which withstands that.
     pub fn hasher<T>(self, hasher: T) -> KeyTableBuilder<K, T, C, O> {
         let KeyTableBuilder { quotas, rooms, when_full, skew, clock, observer, keys, .. } = self;
         KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, observer, keys }
