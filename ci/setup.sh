@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus musl
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus musl release
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -96,10 +96,24 @@ musl() {
     rustup target add x86_64-unknown-linux-musl || die "cannot install the target for static files with rustup"
 }
 
+# For a release; only `ci/release.sh` asks for it.
+release() {
+    local tool
+    command -v apt-get >/dev/null && apt_packages binutils gcc-aarch64-linux-gnu musl-tools qemu-user
+    for tool in readelf aarch64-linux-gnu-gcc musl-gcc qemu-aarch64; do
+        command -v "$tool" >/dev/null || die "no $tool, which builds and tries the static files"
+    done
+    rustup target add aarch64-unknown-linux-musl x86_64-unknown-linux-musl \
+        || die "cannot install the targets for static files with rustup"
+    for tool in cargo-deny cargo-semver-checks cargo-cyclonedx; do
+        command -v "$tool" >/dev/null || cargo install -q --locked "$tool" || die "cannot install $tool with cargo"
+    done
+}
+
 [ $# -gt 0 ] || set -- base targets nightly msrv browser proxies
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv | browser | proxies | prometheus | musl) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus musl" ;;
+        base | targets | nightly | msrv | browser | proxies | prometheus | musl | release) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus musl release" ;;
     esac
 done
