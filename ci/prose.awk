@@ -1,5 +1,6 @@
-# Counts pronouns that dangle in a page of Markdown: "those", "what", "the same", "that of". Prints the page, its
-# words, and how many of these there are in a thousand words. Code, links' targets and pictures do not count.
+# Counts pronouns that dangle in a page of Markdown, or in the documentation of a module (lines of `//!`): "those", "what",
+# "the same", "that of". Prints the page, its words, and how many of these there are in a thousand words. Code, links'
+# targets and pictures do not count.
 #
 #   awk -f ci/prose.awk PAGE...
 function report() {
@@ -14,6 +15,7 @@ function report() {
     printf "%-36s %6d %6.1f\n", page, words, words ? found * 1000 / words : 0
 }
 FNR == 1 { report(); page = FILENAME; text = ""; code = 0 }
+FILENAME ~ /\.rs$/ && !sub(/^\/\/! ?/, "") { next }
 /^ *```/ { code = !code; next }
 code || /^\[[^]]*\]: / { next }
 { text = text " " $0 }

@@ -7,7 +7,7 @@
 //! | [`Gcra`] | permits one interval apart, each up to a tolerance early |
 //! | [`LeakyBucket`] | a level that leaks, or a minimum interval between permits |
 //!
-//! [`Carry`] says what becomes of the balance when a quota changes; a [`Snapshot`] carries it to another process.
+//! [`Carry`] keeps, scales or resets the balance when a quota changes; a [`Snapshot`] carries it to another process.
 
 // The core of the token bucket, the GCRA and the leaky bucket: all their state is one word.
 //

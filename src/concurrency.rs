@@ -1,4 +1,4 @@
-//! Limits of what is in flight at the same time.
+//! Limits of calls in flight.
 //!
 //! | type | for |
 //! |---|---|
@@ -8,7 +8,7 @@
 //!
 //! A granted call holds a guard, [`InFlight`], which returns its permits when it is dropped.
 
-// Limits of what is in flight at the same time, not of what is done in a time.
+// Limits of calls in flight, not of calls in a span of time.
 //
 // The state of a [`ConcurrencyLimit`] is one word, in which lie both the limit and the permits in
 // flight; see [`word`].

@@ -1,4 +1,4 @@
-//! Counters that many threads add to without writing the same cache line.
+//! Counters that many threads add to, each on a cache line of its own.
 
 use core::fmt;
 

@@ -1,7 +1,7 @@
 //! One token bucket shared by all cores without contention.
 //!
-//! Take a [`Sharded`] where several cores ask the same limiter all the time: each spends from a cache line of its own, and the bound is
-//! that of a single bucket. A [`Shard`] is one thread's way to it.
+//! Take a [`Sharded`] where several cores ask one limiter all the time: each spends from a cache line of its own, and the bound stays
+//! burst + rate × t. A [`Shard`] is one thread's way to it.
 
 // A token bucket split into shards: callers spend from shards, and shards refill from a root.
 //

@@ -1,10 +1,10 @@
-//! A small number for each thread; threads that run at the same time have different ones.
+//! A small number for each thread, unique among the threads that run.
 //!
 //! A thread takes the lowest number that is free in this process when it first asks for one, and
 //! frees it when it ends. So even after thousands of short-lived threads the next one gets a low
 //! number. Callers with fewer slots than threads wrap the number.
 //!
-//! Without `std`, threads cannot be told apart and every number is 0. The same holds under loom,
+//! Without `std`, threads cannot be told apart and every number is 0. So it is under loom,
 //! where the models choose the slots themselves.
 
 #[cfg(all(feature = "std", not(sluicegate_loom)))]

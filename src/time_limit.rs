@@ -1,4 +1,4 @@
-//! Time limits: how long a caller waits for an operation, and what becomes of the operation then.
+//! Time limits: how long a caller waits for an operation, and whether the operation then goes on.
 //!
 //! [`TimeLimiter`] runs futures and closures with a [`TimeLimit`]; a [`TimeLimiterRegistry`] has one for each name.
 

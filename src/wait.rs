@@ -7,7 +7,7 @@
 //! | [`Reserve`], [`Reservation`] | permits taken now for a later instant |
 //! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
 //! | [`LineLimits`] | how many may wait, and who is refused beyond that |
-//! | [`Timer`], [`ThreadTimer`] | what wakes a task; `TokioTimer` with the feature `tokio` |
+//! | [`Timer`], [`ThreadTimer`] | wake tasks; `TokioTimer` with the feature `tokio` |
 
 // Waiting: one fair line before a limiter, for threads and tasks alike.
 //

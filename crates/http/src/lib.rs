@@ -27,7 +27,7 @@
 //! * `outgoing`, with the feature of that name: a layer for clients, of hyper-util or (feature `reqwest`)
 //!   reqwest, that keep to the limits of servers.
 //!
-//! `docs/http.md` is a guide, with a table of what to configure behind nginx, a cloud's balancer or a CDN,
+//! `docs/http.md` is a guide, with a table of settings behind nginx, a cloud's balancer or a CDN,
 //! and `docs/http-coming-from.md` lists the options of other layers with their counterparts.
 
 #[cfg(doctest)]

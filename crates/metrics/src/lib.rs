@@ -5,12 +5,12 @@
 //!   any other recorder. It reads them when it is told to, so a decision costs nothing more than its counts.
 //! * With the feature `prometheus`, a publisher is a collector of `prometheus-client` too.
 //! * `RefusalLog` (feature `tracing`) logs refusals as events of `tracing`, at a rate of its own.
-//! * [`METRICS`] lists all metrics. `docs/metrics.md` says what they mean, and has a dashboard.
+//! * [`METRICS`] lists all metrics. `docs/metrics.md` explains them, and has a dashboard.
 //!
 //! | | |
 //! |---|---|
-//! | `publisher`, `every` | what is published, and when |
-//! | `collector` | the same for `prometheus-client` |
+//! | `publisher`, `every` | publishing, now or regularly |
+//! | `collector` | a collector of `prometheus-client` |
 //! | `sources`, `sample` | where values are read, and the values of one moment |
 //! | `names` | the metrics |
 //! | `refusal_log` | events of refusals |

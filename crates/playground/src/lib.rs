@@ -1,7 +1,7 @@
 //! The playground: a page on which the limiters of sluicegate can be tried, for `sluicegate serve`.
 //!
 //! A session has the real limiters of the engine on a virtual clock, which can be slowed, sped up and
-//! stopped. What the page shows is what they answer: nothing is computed twice.
+//! stopped. The page shows their answers: nothing is computed twice.
 //!
 //! * [`Playground`]: the routes and the sessions of a server.
 //! * [`wire`]: the JSON of the routes.

@@ -1,7 +1,7 @@
 //! Policies as data: named limiters from a file in TOML, YAML or JSON, checked, and described by
 //! types.
 //!
-//! The three formats have the same fields. A [`LimiterPolicy`] says what to limit, and its [`Kind`] makes
+//! The three formats have the same fields. A [`LimiterPolicy`] names the limited requests, and its [`Kind`] makes
 //! limiters of the engine; a [`Hierarchy`] limits at several levels at once.
 //!
 //! ```
@@ -53,12 +53,12 @@
 //! * A request that lacks a header, a column or a field of a table is denied, unless `missing` says
 //!   `admit` or `shared`. Denied, because it cannot be held to a limit of its own: to admit it would let
 //!   every caller avoid the limit by leaving the header out, and one limiter for all of them would let a
-//!   stranger use up what others need. And a policy that is wrong about a name is noticed at once. A field by
+//!   stranger use up the others' permits. And a policy that is wrong about a name is noticed at once. A field by
 //!   its name alone is shared as the key `-`; where that is the whole key, a warning says so.
 //! * A path that matches no template is its own key. `otherwise` may say `shared`, for one key of all
 //!   such paths, or `admit`, for no limit.
 //!
-//! `match` has the requests that a limiter judges, and `except` those that it does not, in one table or in
+//! `match` has the requests that a limiter judges, and `except` the others, in one table or in
 //! a list of tables. A request is in the set of a table if it has one of the values of each field:
 //!
 //! ```toml
@@ -104,15 +104,15 @@
 //! overrides = { "acme/*" = { limit = 500_000 } }
 //! ```
 //!
-//! * The kinds are those that can be settled: `token_bucket` (which starts full and refills smoothly), all
-//!   windows but logs, `budget`, and `all` of these.
+//! * The kinds are `token_bucket` (which starts full and refills smoothly), all
+//!   windows but logs, `budget`, and `all` of these: they can be settled.
 //! * The key of a request is the values of its fields with `/` between them, such as `acme/search`.
 //!   [`overrides`](LevelOverride) match it by patterns, of which the most specific counts.
-//! * A request is charged with an estimate, and [settled](Admitted::settle) at all levels when it is
-//!   known what it used. A [refusal](Refused) names the level that has to be waited for longest.
+//! * A request is charged with an estimate, and [settled](Admitted::settle) at all levels when its use is
+//!   known. A [refusal](Refused) names the level that has to be waited for longest.
 //!
-//! `sluicegate replay` puts the lines of a log to the levels. A name in `key` is that of a field, such as
-//! `client` or `user`, or else of a column of the log; one in `counts` is that of a column, or `bytes`.
+//! `sluicegate replay` puts the lines of a log to the levels. A name in `key` is a field, such as
+//! `client` or `user`, or else a column of the log; one in `counts` is a column, or `bytes`.
 //!
 //! The example `gateway` limits the input, output and total tokens of calls to language models.
 

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! A decision is one script on the server, so it is atomic, and the server's clock is the only one.
-//! [`RedisLimit`] has the limits, with their bounds; they are those of the engine, and give the same answers.
+//! [`RedisLimit`] has the limits, with their bounds; they answer as the engine does.
 //!
 //! | feature | |
 //! |---|---|
