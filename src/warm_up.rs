@@ -61,7 +61,7 @@ use self::schedule::Schedule;
 /// A limiter that warms up: after idle time it grants permits slowly at first, and reaches its rate
 /// little by little.
 ///
-/// Protects what is slow while it is cold: a cache that has to be filled, a pool of connections, code
+/// Protects services that need ramp-up: a cache that has to be filled, a pool of connections, code
 /// that is compiled while it runs. It is the `SmoothWarmingUp` of Guava's `RateLimiter`.
 ///
 /// A limiter **stores** permits while it is idle, and the more it has stored, the colder it is. A

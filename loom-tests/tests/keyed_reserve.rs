@@ -182,7 +182,7 @@ fn a_reservation_of_a_key_that_was_evicted_is_not_given_back() {
     });
 }
 
-/// As much is reserved after the change as was before it, so the word is the same.
+/// The reservation after the change is as large as the one before, so the word repeats.
 #[test]
 fn a_reservation_of_before_a_change_of_its_key_is_not_given_back_after_it() {
     let programs: [&'static [Act]; 4] = [

@@ -131,7 +131,7 @@ fn a_reservation_that_is_cancelled_beside_grants_was_never_there() {
     each_keeps_to_its_limit(2, two, 2, &[], [cancels, &[Reserve(2), Cancel], &[Take(1)]]);
 }
 
-/// As much is taken after the reset as was before it, so the word is the same.
+/// A reservation after the reset is as large as the one before, so the word repeats.
 #[test]
 fn a_reservation_of_before_a_reset_is_not_given_back_after_it() {
     check(3, || {

@@ -152,7 +152,7 @@ fn a_look_beside_a_settlement_of_a_ring_is_of_one_moment() {
     });
 }
 
-/// As much is granted after the reset as was before it.
+/// The grant after the reset is as large as the one before.
 #[test]
 fn a_settlement_of_a_ring_beside_a_reset_mints_nothing() {
     check(3, || {

@@ -115,7 +115,7 @@ fn a_settlement_leaves_the_window_after_its_own_as_it_is() {
     });
 }
 
-/// As much is granted after the reset as was before it, so the word is the same.
+/// The grant after the reset is as large as the one before, so the word repeats.
 #[test]
 fn a_settlement_of_a_window_beside_a_reset_mints_nothing() {
     check(3, || {

@@ -125,8 +125,8 @@ macro_rules! verbs {
             /// Use it for permits that were not used after all, such as those of a request
             /// that failed, or for permits that a customer bought. The permits need not have
             /// been taken here. In any span of time the limiter then admits at most the
-            /// burst, what it earns in that span, and what was credited in it. What does not
-            /// fit is lost. A [`Receipt`](crate::settle::Receipt) gives a grant back without adding
+            /// burst, and its earnings and credits in that span. The excess is dropped.
+            /// A [`Receipt`](crate::settle::Receipt) gives a grant back without adding
             /// to the bound, but only as long as nothing else has happened to the limiter;
             /// a grant that is credited must not be given back too. A credit of 0 permits
             /// does nothing.

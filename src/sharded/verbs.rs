@@ -93,7 +93,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// Use it for permits that were not used after all, such as those of a request that failed, or
     /// for permits that a customer bought. In any span of time the limiter then admits at most the
-    /// burst, what it earns in that span, and what was credited in it. What does not fit is lost;
+    /// burst, and its earnings and credits in that span. The excess is dropped;
     /// [leases](Lease) and [receipts](Receipt) keep the capacity that they hold. (If other calls are
     /// moving tokens between shards at that moment, or the quota is being changed, permits for which
     /// only their capacity has space are lost too.) A grant that is credited must not be given back

@@ -148,7 +148,7 @@ fn a_dropped_estimate_keeps_its_charge() {
     }
 }
 
-/// As much has been granted again as before the reset, so the word is the same.
+/// The grants since the reset equal the grants before, so the word repeats.
 #[test]
 fn what_was_taken_before_a_reset_is_not_given_back_after_it() {
     let clock = ManualClock::new();

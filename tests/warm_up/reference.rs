@@ -13,7 +13,7 @@ pub(crate) fn ratio(value: impl Into<i128>) -> BigRational {
 pub(crate) enum Rounds {
     /// Nothing.
     Nothing,
-    /// As the documentation says.
+    /// The rounding that the documentation states.
     AsDocumented,
 }
 

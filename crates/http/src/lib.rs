@@ -24,7 +24,7 @@
 //!   that is in use; `Retry-After`; and the bodies of refusals.
 //! * [`client_address`]: the address of a client as a key, also behind proxies. No field is believed
 //!   unless the configuration says which proxies set it.
-//! * `outgoing`, with the feature of that name: a layer for clients, of hyper-util or (feature `reqwest`)
+//! * `outgoing` (feature `outgoing`): a layer for clients, of hyper-util or (feature `reqwest`)
 //!   reqwest, that keep to the limits of servers.
 //!
 //! `docs/http.md` is a guide, with a table of settings behind nginx, a cloud's balancer or a CDN,

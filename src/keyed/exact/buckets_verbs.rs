@@ -76,8 +76,8 @@ where
     ///
     /// Use it for permits that were not used after all, such as those of a request that failed, or
     /// for permits that a customer bought. The permits need not have been taken here. In any span
-    /// of time the key is then granted at most the burst, what it earns in that span, and what was
-    /// credited to it in that span. What does not fit is lost. A credit of 0 permits does nothing.
+    /// of time the key is then granted at most its burst, its earnings and its credits in that span.
+    /// The excess is dropped. A credit of 0 permits does nothing.
     ///
     /// A key that is not known is full: nothing changes, and it stays unknown. (For some time after
     /// a change to a larger burst an unknown key has less than that burst. What is credited to it

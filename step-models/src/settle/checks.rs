@@ -62,7 +62,7 @@ fn late_readings_of_the_clock_do_no_harm_to_birthdays() {
     assert!(holds(&Settle { lag: 2, ..TWO }).states > 100_000);
 }
 
-/// As many states as another checker of the same rules has found, and one to begin with.
+/// Another checker of these rules found this many states, and there is one to begin with.
 #[test]
 fn looser_rules_of_the_same_size_hold_too() {
     let explored = holds(&Settle { takes: 4, rules: LOOSE, ..TWO });

@@ -112,7 +112,7 @@ impl Ledger {
         assert!(worst > -5 * UNITS, "only {} permits", worst / UNITS);
     }
 
-    /// What is earned under the terms that earn most of those that may be in force.
+    /// Returns the earnings under the most generous of the terms that may be in force.
     fn earned(&self) -> Earned {
         let mut instants: Vec<u64> =
             self.terms.iter().flat_map(|terms| [terms.began, terms.ended]).collect();

@@ -94,7 +94,7 @@ pub(super) fn name(verb: &AtomicUsize) -> &'static str {
     VERBS.get(verb.load(Relaxed)).map_or("ended", |verb| verb.1)
 }
 
-/// What a step is told to do.
+/// The instructions of a step.
 struct Chosen {
     verb: Verb,
     permits: u64,

@@ -47,11 +47,11 @@ pub(super) enum By<'d> {
 /// The hits of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hits {
-    /// Those of a question that names none: taken if all limits of the question have room.
+    /// Hits of a question that names none: taken if all limits of the question have room.
     Ask,
-    /// As many as the question says. They may have been used, so they are counted in any case.
+    /// Hits that the question names. They may have been used, so they are counted in any case.
     Report(u64),
-    /// As many as are given back.
+    /// Hits that are given back.
     GiveBack(u64),
 }
 

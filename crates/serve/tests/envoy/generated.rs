@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Where they are, from the folder of the crate, in which tests run.
+/// Their folder, from the folder of the crate, in which tests run.
 const SOURCES: &str = "src/envoy/protocol";
 
 #[test]

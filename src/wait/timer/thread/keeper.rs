@@ -16,11 +16,11 @@ use std::{process, thread};
 
 use super::alarms::{Alarm, Alarms};
 
-/// How many tasks are woken between two looks at the sleeps.
+/// Number of tasks woken between two looks at the sleeps.
 const BATCH: usize = 64;
 
-/// How late the system may wake the thread, to wake other threads with it, in nanoseconds. Linux
-/// takes 50 us if it is not told.
+/// Nanoseconds by which the system may wake the thread late, to wake other threads with it. Linux's
+/// default is 50 us.
 #[cfg(all(target_os = "linux", not(miri)))]
 const SLACK_NANOS: u64 = 1;
 
