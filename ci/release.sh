@@ -12,7 +12,7 @@ step() { printf '\n=== %s\n' "$*"; }
 
 # Advisories, licences, sources and duplicates of the dependencies (deny.toml).
 deny() {
-    cargo deny --locked check
+    cargo deny --manifest-path "$clone/Cargo.toml" --locked check
 }
 
 # Changes of the libraries' interfaces that the version does not tell.
