@@ -1,5 +1,5 @@
 # The command as one static file, and nothing else. `ci/musl.sh image` builds it and tries it; by hand:
-#   cargo build --release -p sluicegate-cli --target x86_64-unknown-linux-musl
+#   cargo build --release -p sluicegate-cli --all-features --target x86_64-unknown-linux-musl
 #   docker build -f Dockerfile -t sluicegate target/x86_64-unknown-linux-musl/release
 #   docker run -p 127.0.0.1:8080:8080 -v ./limits.toml:/limits.toml:ro sluicegate serve --listen 0.0.0.0:8080 --policy /limits.toml
 FROM scratch

@@ -11,7 +11,7 @@ die() { echo "musl: $*" >&2; exit 1; }
 
 ci/setup.sh base musl
 target=x86_64-unknown-linux-musl
-cargo build --release -p sluicegate-cli --target "$target"
+cargo build --release -p sluicegate-cli --all-features --target "$target"
 binary=$(realpath "${CARGO_TARGET_DIR:-target}/$target/release/sluicegate")
 readelf -d "$binary" | grep NEEDED && die "$binary needs libraries"
 readelf -l "$binary" | grep INTERP && die "$binary needs a loader"

@@ -6,6 +6,7 @@ mod man;
 mod page_file;
 mod policies;
 mod replay;
+#[cfg_attr(not(feature = "serve"), path = "cli/serve_left_out.rs")]
 mod serve;
 mod status;
 mod suggest;

@@ -32,6 +32,7 @@ mod policies;
 #[path = "command/policy_input.rs"]
 mod policy_input;
 #[path = "command/serve.rs"]
+#[cfg(feature = "serve")]
 mod serve;
 #[path = "command/shape.rs"]
 mod shape;

@@ -40,7 +40,9 @@ const CASES: &[(&str, u8, Args)] = &[
     ("explain", 0, &["policy.toml"]),
     ("explain", 1, &["none.toml"]),
     ("explain", 2, &["bad.toml"]),
+    #[cfg(feature = "serve")]
     ("serve", 1, &["--policy", "policy.toml", "--admin-token-file", "none"]),
+    #[cfg(feature = "serve")]
     ("serve", 2, &["--proxies", "0"]),
     ("completions", 0, &["bash"]),
     ("completions", 1, &["bash", "FULL"]),
@@ -98,8 +100,10 @@ fn listed(command: &str) -> BTreeMap<u8, String> {
 #[test]
 fn each_status_that_is_listed_is_produced_and_no_other() {
     let folder = folder();
+    let mut produced = BTreeMap::new();
     // A service ends with 0 when a signal says so, which the tests of `serve` send.
-    let mut produced = BTreeMap::from([("serve", vec![0])]);
+    #[cfg(feature = "serve")]
+    produced.insert("serve", vec![0]);
     for (command, code, args) in CASES {
         assert_eq!(status(&folder, command, args), Some(i32::from(*code)), "{command} {args:?}");
         produced.entry(command).or_default().push(*code);
@@ -108,6 +112,14 @@ fn each_status_that_is_listed_is_produced_and_no_other() {
         codes.dedup();
         assert_eq!(listed(command).into_keys().collect::<Vec<_>>(), codes, "{command}");
     }
+}
+
+#[cfg(not(feature = "serve"))]
+#[test]
+fn a_build_without_the_service_tells_how_to_get_it() {
+    let asked = sluicegate().args(["serve", "--policy", "policy.toml", "-l", "[::1]:80"]).assert();
+    let told = stderr(&asked.code(2));
+    assert!(told.contains("cargo run --release --features serve -- serve"), "{told}");
 }
 
 #[test]
