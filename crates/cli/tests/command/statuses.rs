@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
+#[cfg(not(feature = "serve"))]
+use crate::stderr;
 use crate::{Folder, LOG, sluicegate, stdout};
 
 /// Arguments in a folder that has `policy.toml`, `bad.toml`, `access.log`, `cut.gz` and `late.log`.
@@ -100,7 +102,7 @@ fn listed(command: &str) -> BTreeMap<u8, String> {
 #[test]
 fn each_status_that_is_listed_is_produced_and_no_other() {
     let folder = folder();
-    let mut produced = BTreeMap::new();
+    let mut produced = BTreeMap::<_, Vec<_>>::new();
     // A service ends with 0 when a signal says so, which the tests of `serve` send.
     #[cfg(feature = "serve")]
     produced.insert("serve", vec![0]);
