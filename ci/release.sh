@@ -3,7 +3,7 @@
 # published, and archives of the command. Publishes nothing.
 #
 #   ci/release.sh            all steps
-#   ci/release.sh STEP...    these: deny api minimal packages archives
+#   ci/release.sh STEP...    these: deny api minimal packages archives sbom
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -84,12 +84,15 @@ archives() {
         rm -r "$work/unpacked"
         echo "$name.tar.gz: $(du -h "$files/$name.tar.gz" | cut -f1)"
     done
-    # What is in it.
-    (cd "$clone" && cargo cyclonedx -q --format json --all-features --manifest-path crates/cli/Cargo.toml)
+}
+
+# The bill of materials of the command.
+sbom() {
+    cargo cyclonedx -q --format json --all-features --manifest-path "$clone/crates/cli/Cargo.toml"
     cp "$clone/crates/cli/sluicegate-cli.cdx.json" "$files/"
 }
 
-steps=(deny api minimal packages archives)
+steps=(deny api minimal packages archives sbom)
 for name; do
     [[ " ${steps[*]} " == *" $name "* ]] || die "no step '$name'; the steps are: ${steps[*]}"
 done
