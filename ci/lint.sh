@@ -24,8 +24,6 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src crates/redi
     awk -f ci/argued.awk "$file" || fail "an atomic operation is not argued"
 done
 
-ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
-
 # A theorem is proved once, in its module; a page states it and links that.
 if grep -n '∎' README.md docs/*.md; then
     fail "a page holds a proof"
