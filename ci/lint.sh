@@ -46,6 +46,9 @@ few_pronouns() {
 few_pronouns 5 README.md SECURITY.md src/front-page.md crates/*/README.md crates/*/src/lib.rs $(sed -n 's/^pub mod \(.*\);/src\/\1.rs/p' src/lib.rs)
 few_pronouns 8 CHANGELOG.md CONTRIBUTING.md docs/*.md
 
+# The README is a front door: a page of 900 words at most.
+[ "$(wc -w <README.md)" -le 900 ] || fail "README.md has more than 900 words"
+
 # An exception to a lint says why. (Lines of documentation are not exceptions, and generated files are not ours.)
 if git ls-files -co --exclude-standard '*.rs' | grep -v '^crates/serve/src/envoy/protocol/' | xargs grep -nE '#!?\[(allow|expect)\(' |
     grep -vE ':[0-9]+: *///' | grep -v reason; then
