@@ -19,6 +19,7 @@ mod pages {
     page!(distributed, "docs/distributed.md");
     page!(keyed, "docs/keyed.md");
     page!(limiters, "docs/limiters.md");
+    page!(settlement, "docs/settlement.md");
     page!(waiting, "docs/waiting.md");
     page!(windows, "docs/windows.md");
 }
