@@ -2,16 +2,21 @@
 //! several logs.
 
 mod batch;
+mod batches;
+mod blocks;
 mod columns;
 mod format;
 mod input;
 mod line;
 mod merge;
+mod parser;
 mod presence;
+mod reorder;
 mod vet;
 
 pub use self::batch::{Batch, Entry};
 pub use self::columns::Columns;
+pub(crate) use self::format::help as formats_help;
 pub use self::format::{Format, FormatError, HeaderError, Used};
 pub use self::input::Source;
 pub(crate) use self::line::printable;
@@ -19,6 +24,7 @@ pub use self::line::{BadLine, Line};
 pub use self::merge::{Merged, Run};
 pub use self::presence::Absent;
 pub(crate) use self::presence::{Had, likely_names};
+pub use self::reorder::Order;
 pub(crate) use self::vet::check_range;
 
 /// The most bytes of a line: a longer one is skipped.

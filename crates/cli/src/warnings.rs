@@ -1,6 +1,7 @@
 //! Reasons for which counts may mislead: of a replay, and of a search for limits.
 
 use indicatif::HumanCount;
+use jiff::SignedDuration;
 use sluicegate_policy::KeyField;
 
 use crate::log::{Absent, likely_names, printable};
@@ -21,19 +22,20 @@ pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
     if pass.misplaced() > 0 {
         warnings.push(format!(
             "{} of {} lines are more than a minute older than a line before them, and were judged at \
-             the newest time: a log is not in order of time",
+             the newest time: a log is not in order of time; {}",
             count(pass.misplaced()),
             count(all),
+            order(pass),
         ));
     }
     let late = pass.late() - pass.misplaced();
     if late > pass.lines() / 2 {
         warnings.push(format!(
             "{} of {} lines are up to a minute older than a line before them, and were judged at the \
-             newest time: limits of a minute or less see them closer together than they were; sort \
-             the log by time",
+             newest time: limits of a minute or less see them closer together than they were; {}",
             count(late),
             count(all),
+            order(pass),
         ));
     }
     if pass.outliers() > 0 {
@@ -48,6 +50,20 @@ pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
         warnings.extend(needs.fields.iter().filter_map(|field| absent_field(*field, pass)));
     }
     warnings
+}
+
+/// The windows of `--reorder` that are proposed, in minutes.
+const WINDOWS: [i64; 5] = [1, 5, 15, 60, 360];
+
+/// Returns the option that puts the lines in order.
+fn order(pass: &Pass) -> String {
+    let enough =
+        WINDOWS.into_iter().find(|minutes| pass.latest() <= SignedDuration::from_mins(*minutes));
+    match enough {
+        Some(minutes @ ..60) => format!("`--reorder {minutes}m` puts them in order"),
+        Some(minutes) => format!("`--reorder {}h` puts them in order", minutes / 60),
+        None => "`--sort` puts them in order".to_owned(),
+    }
 }
 
 /// Returns the warnings about a replay, the worst first.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use indicatif::ProgressBar;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use sluicegate_cli::log::{Format, Merged, Source};
+use sluicegate_cli::log::{Format, Merged, Order, Source};
 use sluicegate_cli::policy::Policy;
 use sluicegate_cli::replay::Replay;
 
@@ -27,7 +27,7 @@ cost = "bytes"
 "#;
 
 /// Formats, and good logs of them.
-const LOGS: [(&str, &str); 6] = [
+const LOGS: [(&str, &str); 9] = [
     (
         "common",
         "10.0.0.1 - - [17/May/2015:10:05:03 +0000] \"GET /a?b HTTP/1.1\" 200 12\n\
@@ -52,6 +52,16 @@ const LOGS: [(&str, &str); 6] = [
         "w3c",
         "#Version: 1.0\n#Fields: date time c-ip cs-method sc-status\n\
          2015-05-17 10:05:03 1.2.3.4 GET 200\n2015-05-17 10:05:04 1.2.3.4 POST -\n",
+    ),
+    ("ltsv", "time:[17/May/2015:10:05:03 +0000]\thost:1.2.3.4\treq:GET / HTTP/1.1\tstatus:200\n"),
+    (
+        "auto",
+        "<134>1 2015-05-17T10:05:03Z host proxy 12 - [x@1 y=\"\\\"]\"] 1.2.3.4:33317 [17/May/2015:10:05:03.655] in \
+         app/one 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {a|} {} \"GET / HTTP/1.1\"\n",
+    ),
+    (
+        "squid",
+        "1431857103.779    180 1.2.3.4 TCP_MISS/200 411 GET http://a/ - HIER_DIRECT/1.2.3.5 text/html\n",
     ),
 ];
 
@@ -111,7 +121,7 @@ fn check(format: &str, log: &[u8]) -> Result<(), TestCaseError> {
     let format = Format::parse(format, None).unwrap();
     let mut replay = Replay::new(Policy::parse("p", POLICY).unwrap());
     let (mut counted, mut is_whole) = (0, false);
-    if let Ok(mut logs) = Merged::open_as(&format, &sources, &ProgressBar::hidden()) {
+    if let Ok(mut logs) = Merged::open_as(&format, Order::OfLog, &sources, &ProgressBar::hidden()) {
         replay.read(&mut logs).unwrap();
         counted = replay.lines() + replay.skipped();
         is_whole = logs.failures().is_empty();

@@ -31,6 +31,8 @@ mod order;
 mod policies;
 #[path = "command/policy_input.rs"]
 mod policy_input;
+#[path = "command/presets.rs"]
+mod presets;
 #[path = "command/serve.rs"]
 #[cfg(feature = "serve")]
 mod serve;

@@ -3,24 +3,29 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use jiff::SignedDuration;
 
 use super::{Failure, tell};
-use crate::log::{BadLine, Format, SHOWN_SKIPPED, Skipped, Source, Used};
+use crate::log::{
+    BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
+};
 use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
 
-/// The format of the logs.
+/// The format of the logs, and the order of their lines.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
-    /// Format of the logs: `common`, `combined`, `json`, `csv`, `w3c`, or a pattern of nginx or Apache
+    /// Format of the logs, such as `combined`, `json`, `haproxy` or `alb`, or a pattern of nginx or Apache;
+    /// `help` lists all of them
     ///
-    /// `common` and `combined` are told apart line by line. A pattern is what the server's
-    /// `log_format` or `LogFormat` has, or that whole directive. The help of `replay` has examples.
-    #[arg(long, value_name = "FORMAT", default_value = "combined")]
+    /// Without it, the first lines of each log tell. A pattern is what the server's `log_format` or
+    /// `LogFormat` has, or that whole directive. The help of `replay` has examples.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
     format: String,
     /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
     ///
@@ -28,11 +33,33 @@ pub(super) struct FormatArgs {
     /// bytes, referer and agent. Those that are left out keep their usual names.
     #[arg(long, value_name = "FIELD=NAME,...")]
     fields: Option<String>,
+    /// Put lines in order that are older than one before them by up to this, such as `5m`
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "sort")]
+    reorder: Option<Duration>,
+    /// Sort each log by time; all of its lines are kept in memory
+    #[arg(long)]
+    sort: bool,
 }
 
 impl FormatArgs {
     pub(super) fn combined() -> FormatArgs {
-        FormatArgs { format: "combined".to_owned(), fields: None }
+        FormatArgs { format: "combined".to_owned(), fields: None, reorder: None, sort: false }
+    }
+
+    /// Returns the list of formats, if that is what was asked for.
+    pub(super) fn help(&self) -> Option<String> {
+        (self.format.trim() == "help").then(formats_help)
+    }
+
+    /// Returns the order of the lines.
+    pub(super) fn order(&self) -> Order {
+        match self.reorder {
+            _ if self.sort => Order::Sorted,
+            Some(window) => {
+                Order::Within(SignedDuration::try_from(window).unwrap_or(SignedDuration::MAX))
+            }
+            None => Order::OfLog,
+        }
     }
 
     /// Returns the format, with what a policy asks for.
@@ -132,6 +159,26 @@ pub(super) fn progress(sources: &[Source]) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
 }
 
+/// Tells the formats that were found by the first lines, but for the usual one.
+pub(super) fn tell_formats(logs: &Merged) {
+    let mut formats: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (log, format) in logs.formats() {
+        match formats.iter_mut().find(|(known, _)| known == format) {
+            Some((_, logs)) => logs.push(log),
+            None => formats.push((format, vec![log])),
+        }
+    }
+    for (format, logs) in formats {
+        match &*logs {
+            [log] => tell(&format_args!("reading {log} as {format}")),
+            [log, ..] => {
+                tell(&format_args!("reading {log} and {} more as {format}", logs.len() - 1));
+            }
+            [] => {}
+        }
+    }
+}
+
 /// Shows the first lines that were skipped, and how to read them if all of them are in another format.
 pub(super) fn show_skipped(first: &[Skipped], skipped: u64, judged: u64) {
     for skipped in first {
@@ -142,7 +189,8 @@ pub(super) fn show_skipped(first: &[Skipped], skipped: u64, judged: u64) {
     }
     if judged == 0 && first.iter().any(|skipped| skipped.why == BadLine::Format) {
         tell(
-            &"help: if the log is in another format, name it by --format: json, csv, w3c, or a pattern",
+            &"help: if the log is in another format, name it by --format, of which `--format help` has a list, or \
+              write a pattern",
         );
     }
 }

@@ -10,12 +10,12 @@ use clap::Args;
 use indicatif::HumanBytes;
 
 use super::inputs::{
-    FormatArgs, progress, refuse_policies, refuse_same, show_skipped, size, sources,
+    FormatArgs, progress, refuse_policies, refuse_same, show_skipped, size, sources, tell_formats,
 };
 use super::page_file::PageFile;
 use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, tell};
+use super::{Failure, print, tell};
 use crate::log::{Merged, Source};
 use crate::policy::input::FormatName;
 use crate::replay::levels::check_levels;
@@ -24,19 +24,24 @@ use crate::report::{Heading, Page, Summary};
 use crate::warnings;
 
 pub(super) const AFTER_HELP: &str = "\
-Logs are in common or combined log format, or that of --format; plain, gzip or zstd. Several are merged by time, whatever \
+Logs are plain, gzip or zstd. Several are merged by time, whatever \
 their order. Lines in no such format, or of more than 64 KiB, are skipped, counted and the first few \
 shown. So are lines that are more than an hour ahead of most of the thousand lines after them. Lines \
-out of order within a log are judged at the newest time seen so far, and counted as late. An IPv6 \
-address is one client however it is spelled, and the same as the IPv4 address that it stands for.
+out of order within a log are judged at the newest time seen so far, and counted as late, unless --reorder or --sort puts \
+them in order. An IPv6 \
+address is one client however it is spelled, and the same as the IPv4 address that it stands for. Of a list of \
+addresses, such as that of X-Forwarded-For, the last is the client.
 
 Most logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
 --as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
 limiters that count over 5 seconds or less (5 times the time between the log's stamps), both figures are told. Finer stamps are used as they are.
 
 Formats:
-  --format combined
-      The default, and the same as `common`.
+  --format help
+      The list of those that have names, such as combined, haproxy, traefik, alb or cloudflare, and of the prefixes that \
+may be before the lines, such as syslog. Without --format, the first 30 lines of each log tell.
+  --format 'cri json'
+      A prefix, and the format of what follows it on each line.
   --format '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent'
       A pattern of nginx: the string of its `log_format`, or that whole directive. Of several stamps \
 $msec is used before $time_iso8601 before $time_local. Other variables are passed over.
@@ -52,12 +57,14 @@ directive. %{sec}t, %{msec}t, %{usec}t, %{msec_frac}t, %{usec_frac}t and the for
       Columns by the names in the first line, which commas, semicolons or tabs separate. Values in \
 quotes end on their line.
   --format w3c
-      The extended log format, by its `#Fields:`; its times are in UTC.
+      The extended log format, by its `#Fields:`; its times are in UTC, and without a date that of `#Date:`.
+  --format ltsv
+      label:value, separated by tabs.
 Headers and columns that a policy names, as in key = { header = \"x-api-key\" } or cost = { column = \
-\"tokens\" }, are read from patterns, json, csv and w3c. A header has the name that servers give it, such as \
+\"tokens\" }, are read from all formats but the common and combined one. A header has the name that servers give it, such as \
 http_x_api_key, %{X-Api-Key}i, cs(x-api-key) or request.headers.x-api-key, or its own; a column has its \
 name alone, which in json may be a path such as org.id, and in patterns of nginx is that of the variable.
-Times of json, csv and w3c are RFC 3339, those of the common format, or numbers: seconds since 1970 with \
+Times of json, csv, w3c and ltsv are RFC 3339, those of the common format (in UTC if it has no zone), or numbers: seconds since 1970 with \
 or without a fraction, milliseconds from 10^11 on, microseconds from 10^14, nanoseconds from 10^17. \
 Fields that --fields leaves out have their usual names, such as client, remote_addr or c-ip; in these \
 formats an empty value is an absent one. Fields that a log lacks are `-`.
@@ -195,6 +202,9 @@ impl ReplayArgs {
     }
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        if let Some(help) = self.format.help() {
+            return print(help.as_bytes());
+        }
         let sources = self.sources();
         refuse_policies(&sources)?;
         refuse_same(&sources)?;
@@ -220,8 +230,9 @@ impl ReplayArgs {
             tell(&"reading standard input");
         }
         let progress = progress(&sources);
-        let mut logs = Merged::open_as(&format, &sources, &progress)
+        let mut logs = Merged::open_as(&format, self.format.order(), &sources, &progress)
             .map_err(|(what, error)| Failure::Io { what, error })?;
+        tell_formats(&logs);
         let mut replay = Replay::with_options(policy, options);
         let done = replay.read(&mut logs);
         progress.finish_and_clear();

@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum};
 
 use super::inputs::{
     FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, size, sources,
+    tell_formats,
 };
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, tell};
+use super::{Failure, print, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
 use crate::policy::input::FormatName;
@@ -115,7 +116,7 @@ pub(super) struct SuggestArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// The logs, in any order
-    #[arg(value_name = "LOG", required_unless_present = "sample")]
+    #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
 }
 
@@ -162,6 +163,14 @@ impl KindName {
 
 impl SuggestArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        if let Some(help) = self.format.help() {
+            return print(help.as_bytes());
+        }
+        if self.logs.is_empty() && !self.sample {
+            return Err(Failure::Use(
+                "no log is given: name the files, or read the bundled one by --sample".to_owned(),
+            ));
+        }
         let policy = self.policy()?;
         let format = self.format.format(&policy)?;
         let sources = sources(self.sample, &self.logs);
@@ -196,7 +205,10 @@ impl SuggestArgs {
         let mut bars = Vec::new();
         let found = suggest(&policy, &options, &mut || {
             let bar = progress(&sources);
-            let logs = Merged::open_as(&format, &sources, &bar);
+            let logs = Merged::open_as(&format, self.format.order(), &sources, &bar);
+            if let (true, Ok(logs)) = (bars.is_empty(), &logs) {
+                tell_formats(logs);
+            }
             bars.push(bar);
             logs
         });

@@ -4,8 +4,55 @@ use std::sync::Arc;
 
 use sluicegate_policy::Named;
 
-use super::batch::Place;
+use super::line::ABSENT;
 use super::presence::Presence;
+
+/// A part of a text, or a field that is absent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) start: u32,
+    pub(super) len: u32,
+}
+
+pub(super) const NOWHERE: Place = Place { start: u32::MAX, len: 0 };
+
+impl Place {
+    /// Returns the part of a text; `None` for what is absent.
+    pub(super) fn of(self, text: &[u8]) -> Option<&[u8]> {
+        let start = self.start as usize;
+        text.get(start..start + self.len as usize)
+    }
+
+    /// Returns the place of a part of a text, or that of an absent field if it is not one.
+    pub(super) fn within(text: &[u8], part: &[u8]) -> Place {
+        match part.as_ptr().addr().checked_sub(text.as_ptr().addr()) {
+            // A text is no longer than a block and a line.
+            Some(start) if start + part.len() <= text.len() => {
+                Place { start: start as u32, len: part.len() as u32 }
+            }
+            _ => NOWHERE,
+        }
+    }
+
+    /// Does the same, but copies what is not a part of the text to `extra`, which will follow it.
+    pub(super) fn within_or_copied(text: &[u8], part: &[u8], extra: &mut Vec<u8>) -> Place {
+        let place = Place::within(text, part);
+        if place.start != NOWHERE.start || part == ABSENT {
+            return place;
+        }
+        let start = (text.len() + extra.len()) as u32;
+        extra.extend_from_slice(part);
+        Place { start, len: part.len() as u32 }
+    }
+
+    /// Copies the part of a text to the end of another, and returns its place there.
+    pub(super) fn copied(self, from: &[u8], to: &mut Vec<u8>) -> Place {
+        let Some(part) = self.of(from) else { return NOWHERE };
+        let start = to.len() as u32;
+        to.extend_from_slice(part);
+        Place { start, len: self.len }
+    }
+}
 
 /// The headers and columns that are read of each line.
 #[derive(Clone, Debug, Default)]

@@ -5,9 +5,13 @@ mod csv;
 mod error;
 mod found;
 mod json;
+mod ltsv;
 mod names;
 mod pattern;
+mod prefix;
+mod presets;
 mod reader;
+mod recognise;
 mod time;
 mod w3c;
 
@@ -17,22 +21,42 @@ pub(super) use self::error::nearest;
 pub use self::error::{FormatError, HeaderError};
 use self::names::Names;
 use self::pattern::Pattern;
+use self::prefix::{PREFIXES, PrefixId};
+use self::presets::PRESETS;
+pub(crate) use self::presets::help;
 pub(super) use self::reader::{NoLine, Reader, Record, Scratch};
 use super::columns::Asked;
 use super::presence::{Absent, Presence};
 use sluicegate_policy::Named;
 
-/// The names that `--format` takes, beside a pattern.
-const NAMES: [&str; 5] = ["common", "combined", "json", "csv", "w3c"];
+/// The name of any format, which the first lines of each log tell.
+const AUTO: &str = "auto";
 
-/// The format of a log's lines.
-#[derive(Clone, Debug, Default)]
+/// The format of a log's lines: one, or several of which the first lines of each log tell one.
+#[derive(Clone, Debug)]
 pub struct Format {
-    kind: Kind,
-    /// Headers and columns that a policy asks for; none of a common log, which has no others.
+    /// What the lines may be, the likeliest first; at least one.
+    candidates: Arc<[Candidate]>,
+    /// The text before each line, if it was named.
+    prefix: Option<PrefixId>,
+    /// Headers and columns that a policy asks for.
     asked: Asked,
     /// Those of them that lines have had.
     presence: Arc<Presence>,
+}
+
+/// One of the forms that the lines may have.
+#[derive(Clone, Debug)]
+struct Candidate {
+    name: &'static str,
+    kind: Kind,
+}
+
+impl Default for Format {
+    /// Returns common or combined format.
+    fn default() -> Format {
+        Format::of(vec![Candidate { name: "combined", kind: Kind::Common }], None)
+    }
 }
 
 /// The fields whose values have to be valid, since a policy uses them: a line is not left out for a field
@@ -60,6 +84,8 @@ enum Kind {
     Pattern(Arc<Pattern>),
     /// An object on each line.
     Json(Arc<Names>),
+    /// Labels and values.
+    Ltsv(Arc<Names>),
     /// Columns under a header.
     Csv(Arc<Names>),
     /// The extended log format of the W3C.
@@ -67,6 +93,11 @@ enum Kind {
 }
 
 impl Format {
+    fn of(candidates: Vec<Candidate>, prefix: Option<PrefixId>) -> Format {
+        let (asked, presence) = (Asked::default(), Arc::default());
+        Format { candidates: candidates.into(), prefix, asked, presence }
+    }
+
     /// Reads the values of `--format` and of `--fields`.
     ///
     /// # Errors
@@ -74,32 +105,39 @@ impl Format {
     /// [`FormatError`], with the place of the mistake.
     pub fn parse(format: &str, fields: Option<&str>) -> Result<Format, FormatError> {
         let names = Names::parse(fields.unwrap_or_default())?;
-        let kind = match format.trim() {
-            "common" | "combined" if fields.is_none() => Kind::Common,
-            name @ ("common" | "combined") => {
-                let label = "only a pattern, json, csv and w3c have fields with names";
-                let text = fields.unwrap_or_default();
-                let title = format!("`--fields` has no use with the {name} format");
-                return Err(FormatError::new("--fields", text, 0..text.len(), title, label));
-            }
-            "json" => Kind::Json(Arc::new(names)),
-            "csv" => Kind::Csv(Arc::new(names)),
-            "w3c" => Kind::W3c(Arc::new(names)),
-            text if text.contains(['$', '%']) => {
-                Kind::Pattern(Arc::new(Pattern::parse(text, &names)?))
-            }
-            text => {
-                let title = match text {
-                    "" => "the format is empty".to_owned(),
-                    _ => format!("`{text}` is no format, and no pattern"),
-                };
-                let label = "must be common, combined, json, csv, w3c, or a pattern with `$variables` \
-                             of nginx or `%` directives of Apache";
-                return Err(FormatError::new("--format", text, 0..text.len(), title, label)
-                    .did_you_mean(text, NAMES));
-            }
+        let text = format.trim();
+        let (first, rest) = text.split_once(' ').unwrap_or((text, AUTO));
+        let (prefix, text) = match PrefixId::of_name(first) {
+            Some(prefix) => (Some(prefix), rest.trim()),
+            None => (None, text),
         };
-        Ok(Format { kind, ..Format::default() })
+        let preset = PRESETS.iter().find(|preset| preset.name == text);
+        let forms = match preset {
+            Some(preset) => preset.forms.to_vec(),
+            None if text == AUTO => presets::all(),
+            None if text.contains(['$', '%']) => {
+                let kind = Kind::Pattern(Arc::new(Pattern::parse(text, &names)?));
+                return Ok(Format::of(vec![Candidate { name: "the pattern", kind }], prefix));
+            }
+            None => return Err(unknown(text)),
+        };
+        let mut candidates = Vec::new();
+        for form in forms {
+            match form.kind(fields) {
+                Ok(Some(kind)) => candidates.push(Candidate { name: form.name(), kind }),
+                Ok(None) => {}
+                // Of several, those are meant that have these fields.
+                Err(_) if text == AUTO => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if candidates.is_empty() {
+            let label = "only a pattern, json, csv, w3c and ltsv have fields with names";
+            let given = fields.unwrap_or_default();
+            let title = format!("`--fields` has no use with the {text} format");
+            return Err(FormatError::new("--fields", given, 0..given.len(), title, label));
+        }
+        Ok(Format::of(candidates, prefix))
     }
 
     /// Returns the format that reads these headers and columns too, where a log has them.
@@ -110,31 +148,23 @@ impl Format {
     pub fn with_columns(mut self, columns: &[Named]) -> Format {
         let asked = Asked::new(columns);
         self.presence = Arc::new(asked.presence());
-        match &mut self.kind {
-            Kind::Common => return self,
-            Kind::Pattern(pattern) => {
-                let pattern = Arc::make_mut(pattern);
-                pattern.ask_for(&asked);
-                self.presence.learn(pattern.names());
-            }
-            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) => {
-                Arc::make_mut(names).asked = asked.clone();
-            }
-        }
+        self.change_kinds(|kind| kind.ask_for(&asked));
         Format { asked, ..self }
     }
 
     /// Returns the format in which only values that are used have to be valid.
     #[must_use]
     pub fn using(mut self, used: Used) -> Format {
-        match &mut self.kind {
-            Kind::Common => {}
-            Kind::Pattern(pattern) => Arc::make_mut(pattern).used = used,
-            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) => {
-                Arc::make_mut(names).used = used;
-            }
-        }
+        self.change_kinds(|kind| kind.set_used(used));
         self
+    }
+
+    fn change_kinds(&mut self, change: impl Fn(&mut Kind)) {
+        let mut candidates = self.candidates.to_vec();
+        for candidate in &mut candidates {
+            change(&mut candidate.kind);
+        }
+        self.candidates = candidates.into();
     }
 
     /// Returns names of fields in the logs that were read, if the format has names.
@@ -152,4 +182,42 @@ impl Format {
         });
         absent
     }
+}
+
+impl Kind {
+    /// Reads these headers and columns too; a common log has none.
+    fn ask_for(&mut self, asked: &Asked) {
+        match self {
+            Kind::Common => {}
+            Kind::Pattern(pattern) => Arc::make_mut(pattern).ask_for(asked),
+            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) | Kind::Ltsv(names) => {
+                Arc::make_mut(names).asked = asked.clone();
+            }
+        }
+    }
+
+    /// Sets the fields whose values have to be valid.
+    fn set_used(&mut self, used: Used) {
+        match self {
+            Kind::Common => {}
+            Kind::Pattern(pattern) => Arc::make_mut(pattern).used = used,
+            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) | Kind::Ltsv(names) => {
+                Arc::make_mut(names).used = used;
+            }
+        }
+    }
+}
+
+/// Returns the error about a name that is none.
+fn unknown(text: &str) -> FormatError {
+    let title = match text {
+        "" => "the format is empty".to_owned(),
+        _ => format!("`{text}` is no format, and no pattern"),
+    };
+    let label = "must be one of those that `--format help` lists, or a pattern with `$variables` of nginx \
+                 or `%` directives of Apache";
+    let names = PRESETS.iter().map(|preset| preset.name);
+    let prefixes = PREFIXES.iter().map(|prefix| prefix.name);
+    FormatError::new("--format", text, 0..text.len(), title, label)
+        .did_you_mean(text, names.chain(prefixes).chain([AUTO]))
 }

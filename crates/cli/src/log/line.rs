@@ -11,6 +11,7 @@ use sluicegate_policy::{KeyField, path_of_target};
 use self::split::Split;
 use super::columns::Columns;
 
+pub(super) use self::address::last_of_list;
 use self::address::write_canonical;
 
 /// The text of a field that is absent.

@@ -1,12 +1,12 @@
 //! Merges logs by time.
 //!
 //! A log is opened when the lines of those before it reach the time of its first line, so that only
-//! logs that overlap are open together. Each has a thread that decompresses and parses it.
+//! logs that overlap are open together. Each has a thread that decompresses it, and others that parse it.
 
 use std::io::{self, BufRead};
+use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::{fmt, mem, thread};
 
 use indicatif::ProgressBar;
@@ -15,13 +15,10 @@ use jiff::Timestamp;
 use super::batch::Batch;
 use super::format::{Format, HeaderError};
 use super::input::Source;
-use super::presence::Absent;
-use super::presence::Had;
-use super::vet::Vetted;
+use super::parser::Item;
+use super::presence::{Absent, Had};
+use super::reorder::{Order, Reordered};
 use super::{SHOWN_SKIPPED, Skipped};
-
-/// Batches of a log that wait to be judged, beside the one that is being read.
-const BATCHES_AHEAD: usize = 2;
 
 /// The most logs that are kept open from the start.
 const MOST_KEPT_OPEN: usize = 16;
@@ -39,6 +36,9 @@ pub struct Merged {
     first_skipped: Vec<Skipped>,
     failures: Vec<(String, io::Error)>,
     format: Format,
+    order: Order,
+    /// The logs that are not in the usual format, and the names of theirs.
+    formats: Vec<(String, String)>,
     had: Had,
 }
 
@@ -64,22 +64,15 @@ enum Unread {
     /// It is opened again when it is its turn.
     Closed(Source, ProgressBar),
     /// The items that were read of it, and the rest.
-    Open(Box<(Vec<Item>, Vetted<Log>)>),
+    Open(Box<(Vec<Item>, Reordered<Log>)>),
 }
-
-type Item = (Batch, Option<io::Error>);
 
 struct Open {
     name: String,
     place: usize,
-    batches: Batches,
+    batches: Box<dyn Iterator<Item = Item>>,
     batch: Arc<Batch>,
     next: usize,
-}
-
-enum Batches {
-    Here(Box<dyn Iterator<Item = Item>>),
-    InThread(Receiver<Item>),
 }
 
 impl Merged {
@@ -89,7 +82,7 @@ impl Merged {
     ///
     /// If a log cannot be opened, or nothing can be read of it: its name, and why.
     pub fn open(sources: &[Source], progress: &ProgressBar) -> Result<Merged, (String, io::Error)> {
-        Merged::open_as(&Format::default(), sources, progress)
+        Merged::open_as(&Format::default(), Order::OfLog, sources, progress)
     }
 
     /// Opens each log, and reads its first lines. `progress` counts the bytes that are read. A log that cannot be
@@ -100,10 +93,11 @@ impl Merged {
     /// If no log can be opened, or the header of one does not fit: its name, and why.
     pub fn open_as(
         format: &Format,
+        order: Order,
         sources: &[Source],
         progress: &ProgressBar,
     ) -> Result<Merged, (String, io::Error)> {
-        let mut merged = Merged { format: format.clone(), ..Merged::default() };
+        let mut merged = Merged { format: format.clone(), order, ..Merged::default() };
         for (place, source) in sources.iter().enumerate() {
             let name = source.to_string();
             let is_kept = place < MOST_KEPT_OPEN || !source.can_be_reopened();
@@ -115,7 +109,9 @@ impl Merged {
                     continue;
                 }
             };
-            let mut waiting = Waiting::new(name, place, log, format);
+            let log = Reordered::new(log, format, order);
+            let mut waiting = Waiting::new(name, place, log);
+            merged.formats.extend(waiting.format_name());
             if let Some(error) = waiting.take_header_error() {
                 return Err((waiting.name, error));
             }
@@ -136,7 +132,9 @@ impl Merged {
 
     /// Reads one log that is open already.
     pub fn of_log(name: &str, log: impl BufRead + Send + 'static) -> Merged {
-        let waiting = Waiting::new(name.to_owned(), 0, Box::new(log), &Format::default());
+        let log: Log = Box::new(log);
+        let log = Reordered::new(log, &Format::default(), Order::OfLog);
+        let waiting = Waiting::new(name.to_owned(), 0, log);
         Merged { waiting: vec![waiting], ..Merged::default() }
     }
 
@@ -190,14 +188,19 @@ impl Merged {
 
     fn start(&mut self, waiting: Waiting) {
         let Waiting { name, place, log, .. } = waiting;
-        let (read, vetted) = match log {
+        let (read, mut log) = match log {
             Unread::Open(log) => *log,
             Unread::Closed(source, progress) => match source.open(&progress) {
-                Ok(log) => (Vec::new(), Vetted::new(log, &self.format)),
+                Ok(log) => (Vec::new(), Reordered::new(log, &self.format, self.order)),
                 Err(error) => return self.failures.push((name, error)),
             },
         };
-        let batches = Batches::new(read, vetted, self.open.len() < MOST_KEPT_OPEN);
+        if self.open.len() < MOST_KEPT_OPEN {
+            let cores = thread::available_parallelism().map_or(1, NonZero::get);
+            // Logs that are read together share the cores.
+            log = log.spread(cores.div_ceil(self.open.len() + 1));
+        }
+        let batches = Box::new(read.into_iter().chain(std::iter::from_fn(move || log.next())));
         self.open.push(Open { name, place, batches, batch: Arc::default(), next: 0 });
         self.refill(self.open.len() - 1);
     }
@@ -226,6 +229,12 @@ impl Merged {
     /// Returns the fields that lines had so far.
     pub(crate) fn had(&self) -> Had {
         self.had
+    }
+
+    /// Returns the logs that are not in the usual format, and the names of theirs.
+    #[must_use]
+    pub fn formats(&self) -> &[(String, String)] {
+        &self.formats
     }
 
     /// Returns names of fields in the logs, those that were read first.
@@ -276,17 +285,16 @@ impl fmt::Debug for Open {
 }
 
 impl Waiting {
-    fn new(name: String, place: usize, log: Log, format: &Format) -> Waiting {
-        let mut vetted = Vetted::new(log, format);
+    fn new(name: String, place: usize, mut log: Reordered<Log>) -> Waiting {
         let mut read = Vec::new();
         // Lines in no format may fill any number of batches.
         let mut empty = Batch::default();
-        while let Some((mut batch, error)) = vetted.next() {
+        while let Some((mut batch, error)) = log.next() {
             if let Some(entry) = batch.entries().first() {
                 let first = Some(entry.at);
                 batch.absorb(empty);
                 read.push((batch, error));
-                return Waiting { name, place, first, log: Unread::Open(Box::new((read, vetted))) };
+                return Waiting { name, place, first, log: Unread::Open(Box::new((read, log))) };
             }
             empty.absorb(batch);
             if error.is_some() {
@@ -294,7 +302,13 @@ impl Waiting {
             }
         }
         read.push((empty, None));
-        Waiting { name, place, first: None, log: Unread::Open(Box::new((read, vetted))) }
+        Waiting { name, place, first: None, log: Unread::Open(Box::new((read, log))) }
+    }
+
+    /// Returns its name and that of its format, if it is not the usual one.
+    fn format_name(&self) -> Option<(String, String)> {
+        let Unread::Open(unread) = &self.log else { return None };
+        Some((self.name.clone(), unread.1.format_name()?.to_owned()))
     }
 
     /// Takes the error about a header that comes before its first line.
@@ -315,26 +329,5 @@ impl Open {
 
     fn head(&self) -> (Option<Timestamp>, usize) {
         self.key()
-    }
-}
-
-impl Batches {
-    fn new(read: Vec<Item>, mut vetted: Vetted<Log>, in_thread: bool) -> Batches {
-        let mut batches = read.into_iter().chain(std::iter::from_fn(move || vetted.next()));
-        if !in_thread {
-            return Batches::Here(Box::new(batches));
-        }
-        let (sender, receiver) = sync_channel(BATCHES_AHEAD);
-        thread::spawn(
-            move || while batches.next().is_some_and(|item| sender.send(item).is_ok()) {},
-        );
-        Batches::InThread(receiver)
-    }
-
-    fn next(&mut self) -> Option<Item> {
-        match self {
-            Batches::Here(batches) => batches.next(),
-            Batches::InThread(batches) => batches.recv().ok(),
-        }
     }
 }

@@ -9,7 +9,8 @@ use std::io::{self, BufRead};
 use jiff::{SignedDuration, Timestamp};
 use sluicegate::Rate;
 
-use super::batch::{Batch, Batches, Entry};
+use super::batch::{Batch, Entry};
+use super::batches::Batches;
 use super::format::Format;
 use super::line::BadLine;
 
@@ -46,6 +47,11 @@ impl<R: BufRead> Vetted<R> {
         self.ahead = self.batches.next();
         self.vet(&mut batch);
         Some((batch, error))
+    }
+
+    /// Returns the name of the log's own format, if it is not the usual one.
+    pub(super) fn format_name(&self) -> Option<&str> {
+        self.batches.format_name()
     }
 
     fn vet(&mut self, batch: &mut Batch) {
@@ -92,6 +98,13 @@ impl<R: BufRead> Vetted<R> {
         // Of two lines at the beginning of a log, either may be wrong.
         let least = if self.span.is_some() { 1 } else { 2 };
         witnesses >= least && against * 2 > witnesses
+    }
+}
+
+impl<R: BufRead + Send + 'static> Vetted<R> {
+    /// Has the rest of the log parsed by so many threads.
+    pub(super) fn spread(self, threads: usize) -> Vetted<R> {
+        Vetted { batches: self.batches.spread(threads), ..self }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Pass {
     pub(super) lines: u64,
     pub(super) late: u64,
     pub(super) misplaced: u64,
+    /// The longest time by which a line was late.
+    latest: SignedDuration,
     pub(super) skipped: u64,
     pub(super) outliers: u64,
     pub(super) first_skipped: Vec<Skipped>,
@@ -132,7 +134,9 @@ impl Pass {
                 self.lines += 1;
                 if entry.time < stamp {
                     self.late += 1;
-                    self.misplaced += u64::from(stamp.duration_since(entry.time) > MISPLACED);
+                    let late = stamp.duration_since(entry.time);
+                    self.misplaced += u64::from(late > MISPLACED);
+                    self.latest = self.latest.max(late);
                 }
                 let moment = Moment {
                     nanos: stamp_nanos.saturating_add(after),
@@ -191,6 +195,12 @@ impl Pass {
     #[must_use]
     pub fn misplaced(&self) -> u64 {
         self.misplaced
+    }
+
+    /// Returns the longest time by which a line was older than one before it.
+    #[must_use]
+    pub fn latest(&self) -> SignedDuration {
+        self.latest
     }
 
     /// Returns the number of skipped lines whose time is far ahead of their neighbours'.

@@ -209,7 +209,7 @@ fn stamps_finer_than_a_second_are_used_as_they_are() {
 fn malformed_formats_are_status_2_with_their_place() {
     let cases: [(&[&str], &str, &str); 18] = [
         (&["jsn"], "1:1", "did you mean `json`?"),
-        (&[""], "1:1", "must be common, combined, json"),
+        (&[""], "1:1", "must be one of those that `--format help` lists"),
         (&["$remote_adr [$time_local]"], "1:1", "did you mean `remote_addr`?"),
         (&["$remote_addr [$time_locl]"], "1:15", "did you mean `time_local`?"),
         (&["$remote_addr$time_local"], "1:13", "must follow a text"),
@@ -235,7 +235,7 @@ fn malformed_formats_are_status_2_with_their_place() {
         (&["json", "--fields", "time"], "1:1", "must be FIELD=NAME"),
         (&["json", "--fields", "time="], "1:1", "must be FIELD=NAME"),
         (&["json", "--fields", "time=a,time=b"], "1:8", "must be named once"),
-        (&["combined", "--fields", "time=a"], "1:1", "only a pattern, json, csv and w3c"),
+        (&["combined", "--fields", "time=a"], "1:1", "only a pattern, json, csv, w3c and ltsv"),
         (&["%h %t \u{1b}%\u{fc}"], "1:", "is not a directive"),
     ];
     for (args, place, part) in cases.into_iter().chain(more) {

@@ -33,11 +33,12 @@ fn names_that_are_misspelt_are_answered_with_the_nearest() {
 #[test]
 fn a_log_in_another_format_is_answered_with_the_option() {
     let folder = Folder::new();
-    folder.file("a.json", "{\"time\":1431857103,\"client\":\"a\"}\n".repeat(20));
+    folder.file("own.log", "a;2015-05-17T10:05:03Z\n".repeat(20));
     for command in ["replay", "suggest"] {
         let help = "help: if the log is in another format, name it by --format";
-        assert!(said(&folder, &[command, "a.json"], 3).contains(help));
-        let read = said(&folder, &[command, "--format", "json", "a.json"], 0);
+        assert!(said(&folder, &[command, "own.log"], 3).contains(help));
+        let read =
+            said(&folder, &[command, "--format", "$remote_addr;$time_iso8601", "own.log"], 0);
         assert!(!read.contains(help), "{read}");
         // Lines are skipped in a log that is in the format.
         folder.file("some.log", format!("{LOG}junk\n"));

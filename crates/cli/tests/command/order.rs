@@ -176,3 +176,77 @@ fn a_full_standard_error_is_no_panic() {
         assert_eq!(status.code(), Some(code), "{log}");
     }
 }
+
+/// Returns the times of a log whose writers are out of step by up to so many seconds.
+fn jumbled(by: usize) -> Vec<usize> {
+    (0..3000).map(|second| second + (second * 7919) % (by + 1)).collect()
+}
+
+#[test]
+fn a_reorder_window_puts_lines_in_order_that_are_near_to_it() {
+    let folder = Folder::new();
+    folder.file(
+        "policy.toml",
+        "[limiters.a]\nkey = \"client\"\npolicy = \"fixed_window\"\nlimit = 3\ninterval = \"30 s\"\n",
+    );
+    let mut sorted = jumbled(200);
+    sorted.sort_unstable();
+    let good = json(&folder.replay(&["--json"], lines(sorted)).success());
+    assert_eq!(good["late"], json!(0));
+    let plain = folder.replay(&["--json"], lines(jumbled(200))).code(3);
+    assert_ne!(json(&plain)["limiters"], good["limiters"]);
+    let advice = "; `--reorder 5m` puts them in order";
+    assert!(stderr(&plain).contains(advice), "{}", stderr(&plain));
+    for args in [&["--json", "--reorder", "5m"][..], &["--json", "--sort"]] {
+        let found = folder.replay(args, lines(jumbled(200))).success();
+        assert_eq!(json(&found), good, "{args:?}");
+        assert_eq!(stderr(&found), "");
+    }
+    let narrow = folder.replay(&["--json", "--reorder", "1m"], lines(jumbled(200))).success();
+    assert_ne!(json(&narrow)["late"], json!(0));
+}
+
+#[test]
+fn a_log_that_is_joined_in_the_wrong_order_is_sorted() {
+    let folder = Folder::new();
+    let good = json(&folder.replay(&["--json"], lines(0..40_000)).success());
+    let wrong = lines(30_000..40_000) + &lines(0..30_000);
+    let plain = folder.replay(&["--json"], wrong.clone()).code(3);
+    assert!(stderr(&plain).contains("`--sort` puts them in order"), "{}", stderr(&plain));
+    assert_eq!(json(&folder.replay(&["--json", "--sort"], wrong).success()), good);
+    // Each of several logs is sorted, and then they are merged.
+    folder.file("one", lines((0..5000).rev()));
+    folder.file("other", lines((5000..9000).rev()));
+    let both = folder.replay(&["--json", "--sort", "other", "one"], "").success();
+    assert_eq!(
+        json(&both)["limiters"],
+        json(&folder.replay(&["--json"], lines(0..9000)).success())["limiters"]
+    );
+}
+
+#[test]
+fn sorted_lines_keep_their_columns_and_what_was_skipped() {
+    let folder = Folder::new();
+    let line = |second: usize| {
+        format!(
+            "{{\"time\":\"2015-05-17T10:{:02}:{:02}.5Z\",\"client\":\"c{}\",\"org\":\"o{}\",\"n\":{}}}\n",
+            second / 60 % 60,
+            second % 60,
+            second % 3,
+            second % 2,
+            second % 5
+        )
+    };
+    folder.file(
+        "policy.toml",
+        "[limiters.a]\nkey = { column = \"org\" }\ncost = { column = \"n\" }\npolicy = \"sliding_window\"\n\
+         limit = 7\ninterval = \"10 s\"\n",
+    );
+    let log =
+        |seconds: &mut dyn Iterator<Item = usize>| seconds.map(line).collect::<String>() + "{}\n";
+    let good = json(&folder.replay(&["--json"], log(&mut (0..900))).success());
+    assert_eq!(good["skipped"], json!(1));
+    assert_ne!(good["limiters"][0]["denied"], json!(0));
+    let found = folder.replay(&["--json", "--sort"], log(&mut (0..900).rev())).success();
+    assert_eq!(json(&found), good);
+}

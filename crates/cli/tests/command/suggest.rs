@@ -88,7 +88,7 @@ fn each_limiter_of_the_bundled_policy_is_looked_at() {
 fn what_cannot_be_is_a_clear_error() {
     for (args, said) in [
         (&["suggest", "-"][..], "standard input, which can be read only once"),
-        (&["suggest"], "<LOG>"),
+        (&["suggest"], "no log is given: name the files"),
         (&["suggest", "--at-least", "100.5", "x"], "from 0 to 100 percent"),
         (&["suggest", "--at-least", "nine", "x"], "from 0 to 100 percent"),
         (&["suggest", "--kind", "gcra", "x"], "--interval"),

@@ -15,15 +15,34 @@ use crate::log::line::{ABSENT, BadLine, shown};
 const LISTED: usize = 40;
 
 /// The header of a log, and the reader of its lines.
+#[derive(Clone)]
 pub(super) struct Header {
     /// The header's line, which joined logs repeat.
     line: Vec<u8>,
     names: Vec<String>,
-    reader: Reader,
+    reader: Columns,
     /// The slots of each column.
     slots: Vec<Vec<Slot>>,
     /// The columns that a policy asks for, each with its place and how good its name is.
     asked: Vec<(usize, usize, usize)>,
+}
+
+/// A reader of columns. The clone of a [`Reader`] has lost its delimiter, so that it is built anew.
+struct Columns {
+    delimiter: u8,
+    reader: Reader,
+}
+
+impl Columns {
+    fn new(delimiter: u8) -> Columns {
+        Columns { delimiter, reader: ReaderBuilder::new().delimiter(delimiter).build() }
+    }
+}
+
+impl Clone for Columns {
+    fn clone(&self) -> Columns {
+        Columns::new(self.delimiter)
+    }
 }
 
 impl Header {
@@ -37,8 +56,8 @@ impl Header {
         let count = |delimiter: &u8| memchr_iter(*delimiter, line).count();
         // Of as many, the first.
         let delimiter = delimiters.iter().rev().max_by_key(|byte| count(byte)).unwrap_or(&b',');
-        let mut reader = ReaderBuilder::new().delimiter(*delimiter).build();
-        let count = split(&mut reader, line, scratch, count(delimiter) + 1)
+        let mut reader = Columns::new(*delimiter);
+        let count = split(&mut reader.reader, line, scratch, count(delimiter) + 1)
             .map_err(|why| HeaderError(format!("its header: {why}")))?;
         let columns: Vec<String> =
             (0..count).map(|column| shown(scratch.value(column)).trim().to_owned()).collect();
@@ -62,7 +81,7 @@ impl Header {
         if line == self.line {
             return Ok(None);
         }
-        let count = split(&mut self.reader, line, scratch, self.slots.len())?;
+        let count = split(&mut self.reader.reader, line, scratch, self.slots.len())?;
         if count != self.slots.len() {
             return Err(BadLine::Columns(count, self.slots.len()));
         }

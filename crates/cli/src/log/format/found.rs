@@ -6,7 +6,9 @@ use bstr::ByteSlice;
 use sluicegate_policy::path_of_target;
 
 use super::super::columns::Columns;
-use super::super::line::{ABSENT, BadLine, Line, is_no_answer, is_status, request, shown, size};
+use super::super::line::{
+    ABSENT, BadLine, Line, is_no_answer, is_status, last_of_list, request, shown, size,
+};
 use super::names::{SLOTS, Slot};
 use super::time::{self, Stamp};
 use super::{Record, Used};
@@ -15,11 +17,23 @@ use super::{Record, Used};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     places: [Option<Range<usize>>; SLOTS],
+    /// How good the name of each field is that was found by several.
+    ranks: [usize; SLOTS],
     /// The places of the columns that a policy asks for, and how good their names are.
     columns: Vec<Option<(usize, Range<usize>)>>,
+    /// The date of a time of day that comes without one.
+    day: Option<Day>,
 }
 
+/// A date such as `2015-05-17`.
+pub(super) type Day = [u8; 10];
+
 impl Found {
+    /// Starts with nothing found. A time of day without a date is one of that day.
+    pub(super) fn on_day(day: Option<Day>) -> Found {
+        Found { day, ..Found::default() }
+    }
+
     /// Keeps the place of a column, unless one with a better name was found.
     pub(super) fn put_column(&mut self, column: usize, rank: usize, place: Range<usize>) {
         if self.columns.len() <= column {
@@ -55,6 +69,15 @@ impl Found {
 
     pub(super) fn put(&mut self, slot: Slot, place: Range<usize>) {
         self.places[slot as usize] = Some(place);
+    }
+
+    /// Keeps the place of a field, unless one with a better name was found. The best rank is 0.
+    pub(super) fn put_ranked(&mut self, slot: Slot, rank: usize, place: Range<usize>) {
+        let at = slot as usize;
+        if self.places[at].is_none() || rank <= self.ranks[at] {
+            self.ranks[at] = rank;
+            self.places[at] = Some(place);
+        }
     }
 
     pub(super) fn get<'a>(&self, text: &'a [u8], slot: Slot) -> Option<&'a [u8]> {
@@ -95,7 +118,7 @@ impl Found {
             bytes => size(bytes),
         };
         let line = Line {
-            client: or_absent(Slot::Client),
+            client: last_of_list(or_absent(Slot::Client)).as_bstr(),
             user: or_absent(Slot::User),
             time,
             method,
@@ -113,6 +136,7 @@ impl Found {
         let get = |slot| self.get(text, slot);
         let stamp = match (get(Slot::Date), get(Slot::TimeOfDay), get(Slot::Time)) {
             (Some(date), Some(time), _) => time::of_parts(date, time),
+            (None, Some(time), _) if let Some(day) = self.day => time::of_parts(&day, time),
             (_, _, Some(time)) => match format {
                 Some(format) => time::by_format(format, time),
                 None => time::parse(time),

@@ -7,13 +7,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::found::Found;
-use super::names::{Names, SLOTS, Wanted};
+use super::names::{Names, Wanted};
 use super::{Record, reader::Scratch};
 use crate::log::line::{BadLine, shown};
 use crate::log::presence::Presence;
-
-/// The objects of a log whose names are remembered.
-const LEARNT: usize = 100;
 
 /// Objects within each other in which names are remembered.
 const LEARNT_DEPTH: usize = 6;
@@ -28,11 +25,9 @@ pub(super) fn record<'a>(
     let json_error = |error: serde_json::Error| BadLine::Json(shown(error.to_string().as_bytes()));
     scratch.text.clear();
     scratch.path.clear();
-    let (mut found, mut ranks) = (Found::default(), [usize::MAX; SLOTS]);
-    let learns = scratch.learnt < LEARNT;
-    scratch.learnt += usize::from(learns);
-    let learner = learns.then_some(presence);
-    let object = Object { names, found: &mut found, ranks: &mut ranks, scratch, learner };
+    let mut found = Found::default();
+    let learner = scratch.learns().then_some(presence);
+    let object = Object { names, found: &mut found, scratch, learner };
     let mut reader = serde_json::Deserializer::from_slice(line);
     object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
     match found.record(&scratch.text, None, names.asked.0.len(), names.used)? {
@@ -46,8 +41,6 @@ pub(super) fn record<'a>(
 struct Object<'a> {
     names: &'a Names,
     found: &'a mut Found,
-    /// The place of each value's name among those of its slot.
-    ranks: &'a mut [usize; SLOTS],
     scratch: &'a mut Scratch,
     /// Remembers the names.
     learner: Option<&'a Presence>,
@@ -96,8 +89,8 @@ impl Object<'_> {
     fn value(&mut self, wanted: Option<&Wanted>, raw: &str) {
         if raw.starts_with('{') {
             self.scratch.path.push('.');
-            let Object { names, found, ranks, scratch, learner } = self;
-            let inner = Object { names, found, ranks, scratch, learner: *learner };
+            let Object { names, found, scratch, learner } = self;
+            let inner = Object { names, found, scratch, learner: *learner };
             // Its syntax was checked when it was read; one too deep has no field.
             let _ = inner.deserialize(&mut serde_json::Deserializer::from_str(raw));
             return;
@@ -124,11 +117,7 @@ impl Object<'_> {
         let start = self.scratch.text.len();
         self.scratch.text.extend_from_slice(text.as_bytes());
         for (slot, rank) in wanted.map_or(&[][..], |wanted| &wanted.slots) {
-            let best = &mut self.ranks[*slot as usize];
-            if *rank <= *best {
-                *best = *rank;
-                self.found.put(*slot, start..self.scratch.text.len());
-            }
+            self.found.put_ranked(*slot, *rank, start..self.scratch.text.len());
         }
         for (column, asked) in self.names.asked.0.iter().enumerate() {
             if let Some(rank) = asked.rank(&self.scratch.path) {

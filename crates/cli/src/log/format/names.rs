@@ -289,8 +289,12 @@ impl Names {
                     _ => true,
                 }
         });
+        Ok(Names::of(names))
+    }
+
+    fn of(fields: Vec<Name>) -> Names {
         let mut by_name: HashMap<String, Wanted, RandomState> = HashMap::default();
-        for field in &names {
+        for field in &fields {
             for (rank, name) in field.names.iter().enumerate() {
                 for (point, _) in name.match_indices('.') {
                     by_name.entry_ref(&name[..point]).or_default();
@@ -298,7 +302,19 @@ impl Names {
                 by_name.entry_ref(name.as_str()).or_default().slots.push((field.slot, rank));
             }
         }
-        Ok(Names { fields: names, by_name, asked: Asked::default(), used: Used::default() })
+        Names { fields, by_name, asked: Asked::default(), used: Used::default() }
+    }
+
+    /// Adds a name to each of some fields that `--fields` leaves out.
+    pub(super) fn with_more(mut self, more: &[(&str, &str)]) -> Names {
+        for (field, name) in more {
+            let slot = FIELDS.iter().find(|(known, ..)| known == field).map(|(_, slot, _)| *slot);
+            let is_it = |own: &&mut Name| Some(own.slot) == slot && !own.is_given;
+            if let Some(own) = self.fields.iter_mut().find(is_it) {
+                own.names.push((*name).to_owned());
+            }
+        }
+        Names::of(self.fields)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {

@@ -24,6 +24,8 @@ pub(super) struct Pattern {
     stamp: Option<String>,
     /// The number of columns that a policy asks for.
     columns: usize,
+    /// True if a space of the pattern stands for one or more.
+    has_runs_of_spaces: bool,
     /// The fields whose values have to be valid.
     pub(super) used: Used,
 }
@@ -70,8 +72,13 @@ impl Pattern {
         names: &Names,
     ) -> Result<Pattern, FormatError> {
         name_slots(text, &mut pieces, names)?;
-        let mut pattern =
-            Pattern { steps: Vec::new(), stamp: None, columns: 0, used: Used::default() };
+        let mut pattern = Pattern {
+            steps: Vec::new(),
+            stamp: None,
+            columns: 0,
+            has_runs_of_spaces: false,
+            used: Used::default(),
+        };
         let mut last: Option<Field> = None;
         let mut then = Vec::new();
         for piece in pieces {
@@ -121,6 +128,11 @@ impl Pattern {
         self.steps.push(Step { slot, name, then, is_quoted, passes, columns });
     }
 
+    /// Returns the pattern of which each space stands for one or more, as of columns that are aligned.
+    pub(super) fn with_runs_of_spaces(self) -> Pattern {
+        Pattern { has_runs_of_spaces: true, ..self }
+    }
+
     /// Reads these headers and columns too, as far as the pattern has them.
     pub(super) fn ask_for(&mut self, asked: &Asked) {
         self.columns = asked.0.len();
@@ -166,6 +178,9 @@ impl Pattern {
                 }
             }
             at += len + step.then.len();
+            if self.has_runs_of_spaces && step.then.ends_with(b" ") {
+                at += line[at..].iter().take_while(|byte| **byte == b' ').count();
+            }
         }
         if at < line.len() {
             return Err(BadLine::Pattern("something follows it".to_owned(), at));

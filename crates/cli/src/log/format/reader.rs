@@ -2,14 +2,22 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+
+use memchr::memmem;
 
 use super::super::columns::Asked;
 use super::csv::Header;
+use super::found::Day;
 use super::names::Names;
+use super::prefix::PrefixId;
 use super::w3c::{self, Fields};
-use super::{Format, Kind, json};
+use super::{Candidate, Format, Kind, json, ltsv};
 use crate::log::line::{BadLine, Line};
 use crate::log::presence::Presence;
+
+/// The first lines of a log whose names are remembered.
+const LEARNT: usize = 100;
 
 /// A line, and the decimal places of its stamp.
 pub(in crate::log) struct Record<'a> {
@@ -28,11 +36,23 @@ pub(in crate::log) struct Scratch {
     pub(super) ends: Vec<usize>,
     /// The name of the present value.
     pub(super) path: String,
-    /// The number of JSON objects whose names were remembered.
-    pub(super) learnt: usize,
+    /// The number of lines whose names were remembered.
+    learnt: usize,
 }
 
 impl Scratch {
+    /// Remembers no names of the lines to come.
+    pub(in crate::log) fn learn_no_more(&mut self) {
+        self.learnt = LEARNT;
+    }
+
+    /// Returns true for the first lines, whose names are to be remembered.
+    pub(super) fn learns(&mut self) -> bool {
+        let learns = self.learnt < LEARNT;
+        self.learnt += usize::from(learns);
+        learns
+    }
+
     pub(super) fn place(&self, column: usize) -> Range<usize> {
         let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[column]
@@ -44,10 +64,18 @@ impl Scratch {
 }
 
 /// Reads the lines of one log, and knows its header.
+#[derive(Clone)]
 pub(in crate::log) struct Reader {
-    format: Format,
+    /// The name of the format, if it is not the usual one, and was not given.
+    name: Option<String>,
+    kind: Kind,
+    prefix: Option<PrefixId>,
+    asked: Asked,
+    presence: Arc<Presence>,
     header: Option<Header>,
     fields: Option<Fields>,
+    /// The date of the last `#Date:` line.
+    day: Option<Day>,
 }
 
 /// A reason why a line is none of the log's.
@@ -58,23 +86,74 @@ pub(in crate::log) enum NoLine {
 }
 
 impl Reader {
-    pub(in crate::log) fn new(format: &Format) -> Reader {
-        Reader { format: format.clone(), header: None, fields: None }
+    /// Starts to read a log in one of the forms of a format.
+    pub(super) fn new(format: &Format, form: &Candidate, prefix: Option<PrefixId>) -> Reader {
+        let reader = Reader::to_try(format, form, prefix);
+        if let Kind::Pattern(pattern) = &form.kind {
+            format.presence.learn(pattern.names());
+        }
+        let was_given = format.candidates.len() == 1 && (prefix == format.prefix);
+        let name = match prefix {
+            _ if was_given => None,
+            Some(prefix) => Some(format!("{} after the prefix of {}", form.name, prefix.name())),
+            None => (!reader.is_common()).then(|| form.name.to_owned()),
+        };
+        Reader { name, presence: Arc::clone(&format.presence), ..reader }
+    }
+
+    /// Does the same, to find out whether lines are in that form: no name is remembered.
+    pub(super) fn to_try(format: &Format, form: &Candidate, prefix: Option<PrefixId>) -> Reader {
+        let is_common = matches!(form.kind, Kind::Common);
+        Reader {
+            name: None,
+            kind: form.kind.clone(),
+            prefix,
+            // A common log has no others.
+            asked: if is_common { Asked::default() } else { format.asked.clone() },
+            presence: Arc::default(),
+            header: None,
+            fields: None,
+            day: None,
+        }
+    }
+
+    /// Returns the name of the format, if it is not the usual one, and was not given.
+    pub(in crate::log) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the line without what is before it in its log.
+    #[inline]
+    pub(in crate::log) fn without_prefix<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        self.prefix.and_then(|prefix| prefix.rest(line)).unwrap_or(line)
+    }
+
+    /// Returns true if lines of that text may be a header, which decides how those after it are read.
+    pub(in crate::log) fn may_learn_of(&self, text: &[u8]) -> bool {
+        match self.kind {
+            Kind::Csv(_) => self.header.is_none(),
+            Kind::W3c(_) => {
+                self.prefix.is_some()
+                    || text.starts_with(b"#")
+                    || memmem::find(text, b"\n#").is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Returns true for common and combined format, whose lines need no reader.
     pub(in crate::log) fn is_common(&self) -> bool {
-        matches!(self.format.kind, Kind::Common)
+        matches!(self.kind, Kind::Common)
     }
 
     /// Returns the columns that it reads.
     pub(in crate::log) fn asked(&self) -> &Asked {
-        &self.format.asked
+        &self.asked
     }
 
     /// Returns the record of which of them lines have.
     pub(in crate::log) fn presence(&self) -> &Presence {
-        &self.format.presence
+        &self.presence
     }
 
     /// Reads a line that is not empty; `None` if it is a part of a header.
@@ -84,36 +163,37 @@ impl Reader {
         scratch: &'a mut Scratch,
     ) -> Result<Option<Record<'a>>, NoLine> {
         let bad = NoLine::Bad;
-        match &self.format.kind {
+        match &self.kind {
             Kind::Common => {
                 let record = |line| Some(Record { line, places: 0, columns: Vec::new() });
                 Line::parse(line).map(record).map_err(bad)
             }
             Kind::Pattern(pattern) => pattern.record(line).map_err(bad),
-            Kind::Json(names) => {
-                json::record(names, line, scratch, &self.format.presence).map_err(bad)
-            }
+            Kind::Json(names) => json::record(names, line, scratch, &self.presence).map_err(bad),
             Kind::Csv(names) => match &mut self.header {
                 Some(header) => header.record(names, line, scratch).map_err(bad),
                 none => {
                     let header = Header::read(names, line, scratch).map_err(NoLine::Log)?;
-                    self.format.presence.learn(header.names());
+                    self.presence.learn(header.names());
                     *none = Some(header);
                     Ok(None)
                 }
             },
-            Kind::W3c(names) => w3c(&mut self.fields, names, line, &self.format.presence),
+            Kind::Ltsv(names) => ltsv::record(names, line, scratch, &self.presence).map_err(bad),
+            Kind::W3c(names) => w3c(&mut self.fields, &mut self.day, names, line, &self.presence),
         }
     }
 }
 
 fn w3c<'a>(
     fields: &mut Option<Fields>,
+    day: &mut Option<Day>,
     names: &Names,
     line: &'a [u8],
     presence: &Presence,
 ) -> Result<Option<Record<'a>>, NoLine> {
     if line.starts_with(b"#") {
+        *day = w3c::day(line).or(*day);
         if let Some(named) = w3c::directive(names, line) {
             let header = named.map_err(NoLine::Log)?;
             presence.learn(header.names());
@@ -122,7 +202,7 @@ fn w3c<'a>(
         return Ok(None);
     }
     match fields {
-        Some(fields) => fields.record(names, line).map_err(NoLine::Bad),
+        Some(fields) => fields.record(names, line, *day).map_err(NoLine::Bad),
         None => Err(NoLine::Bad(BadLine::NoFields)),
     }
 }

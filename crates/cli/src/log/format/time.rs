@@ -27,8 +27,22 @@ pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
     if let Some(time) = clf_time(text_without_brackets) {
         return Some((time, 0));
     }
+    if let Some(stamp) = without_zone(text) {
+        return Some(stamp);
+    }
     let text = str::from_utf8(text).ok()?;
     Some((text.parse().ok()?, decimals(text.as_bytes())))
+}
+
+/// Reads the common format's time without its zone, in UTC, and with parts of its second, as `HAProxy` writes it.
+fn without_zone(text: &[u8]) -> Option<Stamp> {
+    let (whole, digits) = text.split_at_checked("06/Feb/2009:12:14:14".len())?;
+    let stamp = (clf_time(&[whole, b" +0000"].concat())?, 0);
+    match digits {
+        [] => Some(stamp),
+        [b'.', digits @ ..] => with_fraction(stamp, digits),
+        _ => None,
+    }
 }
 
 /// Reads a date and a time of day, in UTC.

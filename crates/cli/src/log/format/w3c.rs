@@ -3,12 +3,13 @@
 use std::io;
 use std::ops::Range;
 
-use super::found::Found;
+use super::found::{Day, Found};
 use super::names::{Names, Slot};
 use super::{Record, csv};
 use crate::log::line::{ABSENT, BadLine, shown};
 
 /// The fields of the last `#Fields:` line.
+#[derive(Clone)]
 pub(super) struct Fields {
     names: Vec<String>,
     slots: Vec<Vec<Slot>>,
@@ -30,6 +31,13 @@ pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>
     Some(slots.map(fields).map_err(io::Error::from))
 }
 
+/// Reads the date of a `#Date:` line, from which lines without a date have theirs.
+pub(super) fn day(line: &[u8]) -> Option<Day> {
+    let text = line.strip_prefix(b"#Date:")?.trim_ascii_start();
+    let day = text.first_chunk::<10>()?;
+    matches!(day, [_, _, _, _, b'-', _, _, b'-', _, _]).then_some(*day)
+}
+
 impl Fields {
     /// Returns their names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -40,9 +48,10 @@ impl Fields {
         &self,
         names: &Names,
         line: &'a [u8],
+        day: Option<Day>,
     ) -> Result<Option<Record<'a>>, BadLine> {
         let separator = if memchr::memchr(b'\t', line).is_some() { b'\t' } else { b' ' };
-        let mut found = Found::default();
+        let mut found = Found::on_day(day);
         let (mut at, mut count) = (0, 0);
         while at <= line.len() {
             if separator == b' ' && line.get(at) == Some(&b' ') {

@@ -17,9 +17,30 @@ pub(super) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
     differs
 }
 
+/// Returns the last address of a list such as that of `X-Forwarded-For`: the one that the server saw, while a client
+/// may have made up those before it.
+pub(in crate::log) fn last_of_list(client: &[u8]) -> &[u8] {
+    let Some(comma) = memchr::memrchr(b',', client) else { return client };
+    let last = client[comma + 1..].trim_ascii();
+    if AddressPrefix::WHOLE.write(last, &mut Vec::new()) { last } else { client }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_list_the_last_address_counts() {
+        for (list, last) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("10.0.0.1, 192.0.2.7", "192.0.2.7"),
+            ("10.0.0.1,2001:db8::1", "2001:db8::1"),
+            ("10.0.0.1, nobody", "10.0.0.1, nobody"),
+            (",", ","),
+        ] {
+            assert_eq!(last_of_list(list.as_bytes()), last.as_bytes());
+        }
+    }
 
     #[test]
     fn spellings_of_one_address_become_one() {
