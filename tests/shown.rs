@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use sluicegate::bucket::Carry;
+#[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{Buckets, HotKeys};

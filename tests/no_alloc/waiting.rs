@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
 use sluicegate::wait::{Queued, Timer};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+#[cfg(feature = "calendar")]
 use sluicegate::calendar::{Calendar, CalendarWindow};
 use sluicegate::settle::{Estimate, Settle};
 use sluicegate::window::WindowFromFirst;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::settle::{Settle, Settled};
 use sluicegate::window::WindowFromFirst;

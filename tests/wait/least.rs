@@ -11,6 +11,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
+#[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::compose::{All, Counted, Gate, TopUp};
 use sluicegate::keyed::{Buckets, Each, HotKeys, QueuedKeys};
