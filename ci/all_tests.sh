@@ -11,6 +11,8 @@ packages=(--workspace --exclude sluicegate-counted)
 built=${CARGO_TARGET_DIR:-target}/debug
 
 FULL_TESTS=1 cargo test "${packages[@]}" --lib --bins --tests --examples
+# The command as `cargo run` builds it, without the service.
+cargo test -p sluicegate-cli --test command -- statuses
 # As the tests are built: nothing is timed here, and a release build of all peers takes
 # longer than all that is run.
 cargo test "${packages[@]}" --bench '*'

@@ -32,8 +32,6 @@ cargo clippy -q -- -D warnings
 cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
-# The command as `cargo run` builds it, without the service.
-cargo test -q -p sluicegate-cli --test command -- statuses
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
 cargo test -q -p sluicegate --lib --test time_limit --test rate_limited --features tokio,futures
 cargo test -q -p sluicegate --doc --features tokio,futures -- tokio time_limit rate_limited
