@@ -35,7 +35,7 @@ const AUTO: &str = "auto";
 /// The format of a log's lines: one, or several of which the first lines of each log tell one.
 #[derive(Clone, Debug)]
 pub struct Format {
-    /// What the lines may be, the likeliest first; at least one.
+    /// Formats that the lines may have, the likeliest first; at least one.
     candidates: Arc<[Candidate]>,
     /// The text before each line, if it was named.
     prefix: Option<PrefixId>,

@@ -39,7 +39,7 @@ pub(super) struct Reordered<R> {
     /// The newest time of a line that was read, and of one that was let go.
     newest: Timestamp,
     let_go: Timestamp,
-    /// What the batches that were read had.
+    /// The contents of the batches that were read.
     had: Had,
     places: u8,
     ended: bool,

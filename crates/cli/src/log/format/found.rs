@@ -17,7 +17,7 @@ use super::{Record, Used};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     places: [Option<Range<usize>>; SLOTS],
-    /// How good the name of each field is that was found by several.
+    /// Rank of the name of each field that was found by several.
     ranks: [usize; SLOTS],
     /// The places of the columns that a policy asks for, and how good their names are.
     columns: Vec<Option<(usize, Range<usize>)>>,

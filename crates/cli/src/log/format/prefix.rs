@@ -1,4 +1,4 @@
-//! What runtimes and daemons of logs write before each line.
+//! Prefixes that runtimes and daemons of logs write before each line.
 
 /// A text before the lines of a log.
 #[derive(Debug)]
