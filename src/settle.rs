@@ -12,27 +12,28 @@ use crate::decision::denied::Denied;
 
 use crate::limiter::Limiter;
 
-/// Limiters for callers that know only afterwards how much they have used: they take an estimate now,
-/// and settle it with what was used.
+/// Limiters for callers that know only afterwards how much they have used: they take an estimate
+/// now, and settle it at the true use.
 ///
-/// | limiter | what was not used comes back |
+/// | limiter | unused permits come back |
 /// |---|---|
 /// | [`SettleableBucket`](crate::bucket::SettleableBucket) | for most of the time in which it fills |
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow`, `Budget` | until the window that was charged ends |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
 /// | an `All` of these, also with an amount for each | as to each of them |
-/// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as to what is inside |
-/// | a `Queued`, which lets those in line look again | as to what is inside |
+/// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as to the wrapped limiter |
+/// | a `Queued`, which lets its line look again | as to the wrapped limiter |
 /// | [`Unlimited`](crate::compose::Unlimited) | always |
 ///
-/// [`Estimate`] says what is given back when, and what becomes of what was used beyond an estimate. A
-/// `Keyed` of `Each<Arc<..>>` of such limiters is settled by key, without this trait: see `KeyEstimate`.
+/// [`Estimate`] tells how long permits can be given back, and how use beyond an estimate is
+/// charged. A `Keyed` of `Each<Arc<..>>` of such limiters is settled by key, without this trait:
+/// see `KeyEstimate`.
 ///
-/// Others cannot be settled. The words of a `KeyTable` do not tell one key that had a place from the
-/// next, so what is given back late could be another's. Permits that were spent from a shard of a
-/// `Sharded` have no date, so nobody could tell how long they may be given back; a lease of it gives
-/// back what was not used, and holds its capacity until then. Logs have no count to take permits off.
-/// A `TopUp` gives back by receipts.
+/// Others cannot be settled. The words of a `KeyTable` do not tell one key that had a place from
+/// the next, so late returns could be another's. Permits that were spent from a shard of a
+/// `Sharded` have no date, so nobody could tell how long they may be given back; a lease of it
+/// gives back unused permits, and holds its capacity until then. Logs have no count to take permits
+/// off. A `TopUp` gives back by receipts.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///
@@ -70,25 +71,26 @@ use crate::limiter::Limiter;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Settle: Limiter {
-    /// Does the same as [`try_acquire`](Limiter::try_acquire), for a caller that knows
-    /// afterwards how much it has used: see [`Estimate`]. Blocks no more than that.
+    /// Takes permits as [`try_acquire`](Limiter::try_acquire) does, as an [`Estimate`] that can be
+    /// settled. Blocks no more than `try_acquire`.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Limiter::try_acquire). An estimate of more than the limiter can
-    /// ever grant is [`Denied::TooLarge`], also if less may be used in the end.
+    /// As for [`try_acquire`](Limiter::try_acquire). An estimate of more than the limiter can ever
+    /// grant is [`Denied::TooLarge`], also if less may be used in the end.
     #[doc(alias = "reserve", alias = "precharge")]
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
 
-    /// Does the same as [`try_acquire_settleable`](Settle::try_acquire_settleable); the estimate keeps the
-    /// limiter alive, so it can be moved into a task that is spawned, or kept in a struct.
+    /// Takes an estimate as [`try_acquire_settleable`](Settle::try_acquire_settleable) does. The
+    /// estimate keeps the limiter alive, so it can be moved into a task that is spawned, or kept in
+    /// a struct.
     ///
-    /// One that was waited for, or that a limiter behind an `Arc<dyn Settle>` has granted, becomes such a
-    /// one by [`Estimate::into_owned`].
+    /// [`Estimate::into_owned`] makes any other estimate such a one: of a wait, or of an `Arc<dyn
+    /// Settle>`.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire_settleable`](Settle::try_acquire_settleable).
+    /// As for [`try_acquire_settleable`](Settle::try_acquire_settleable).
     ///
     /// # Examples
     ///
@@ -116,15 +118,16 @@ pub trait Settle: Limiter {
         Ok(self.try_acquire_settleable(permits)?.owned(alloc::sync::Arc::clone(self) as _))
     }
 
-    /// Lets those in line look again, if it is a `Queued` or has one inside. Called when permits of an
+    /// Lets the line look again, if this is a `Queued` or has one inside. Called when permits of an
     /// estimate have come back.
     fn let_line_look_again(&self) {}
 
     /// Takes a detached estimate of this limiter out of the `slot`, and returns it as one that can be
     /// settled. If it was taken from another limiter, leaves it there and returns `None`.
     ///
-    /// The default takes up nothing. Then some estimates give nothing back: those of a key
-    /// (`KeyEstimate`), of an `All` of this limiter and of a line before it (`Queued`), and owned ones.
+    /// The default takes up nothing. Then some estimates give nothing back: of a key
+    /// (`KeyEstimate`), of an `All` of this limiter, of a line before it (`Queued`), and owned
+    /// ones.
     ///
     /// A limiter of your own that wraps another one should pass this on to it, as well as
     /// [`try_acquire_settleable`](Settle::try_acquire_settleable). It has to keep that limiter as long as
@@ -140,8 +143,8 @@ pub trait Settle: Limiter {
 macro_rules! settles {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $core:ident, $ten:literal) => {
         impl<C: Clock + Sync $(, $more: $bound)?> $Limiter<C $(, $more)?> {
-            /// Does the same as [`try_acquire`](Self::try_acquire), for a caller that knows
-            /// afterwards how much it has used: see [`Estimate`](crate::settle::Estimate).
+            /// Takes permits as [`try_acquire`](Self::try_acquire) does, as an
+            /// [`Estimate`](crate::settle::Estimate) that can be settled.
             ///
             /// A bucket's costs no more; a window's, two loads. (To give back to a window of slots takes an
             /// atomic operation for each slot that the charged one has yet to stay in it.) An estimate of 0 permits is always
@@ -149,8 +152,8 @@ macro_rules! settles {
             ///
             /// # Errors
             ///
-            /// The same as for [`try_acquire`](Self::try_acquire). An estimate of more than the limiter
-            /// can ever grant is [`Denied::TooLarge`](crate::Denied::TooLarge), also if less may be
+            /// As for [`try_acquire`](Self::try_acquire). An estimate of more than the limiter can
+            /// ever grant is [`Denied::TooLarge`](crate::Denied::TooLarge), also if less may be
             /// used in the end.
             ///
             /// # Examples

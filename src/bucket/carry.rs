@@ -27,7 +27,7 @@ pub enum Carry {
     /// The tokens stay, up to the new burst. A debt stays too.
     #[default]
     Keep,
-    /// The tokens stay the same share of the burst: a half-full bucket is half full again.
+    /// The tokens stay a fixed share of the burst: a half-full bucket is half full again.
     Scale,
     /// The limiter starts again from full.
     Reset,

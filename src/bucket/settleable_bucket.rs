@@ -27,11 +27,11 @@ use crate::settle::settles;
 /// A [`TokenBucket`](crate::TokenBucket) for callers that know only afterwards how much they have
 /// used: they take an estimate, and settle it.
 ///
-/// For the tokens of a language model, bytes of an answer, rows of a query: [`try_acquire_settleable`]
-/// takes the estimate, and [`Estimate::settle`] gives back what was not used, or takes what was used
-/// beyond it. With another bucket a caller has to charge the estimate for good, or take permits back
-/// only as long as nobody else has come in between ([`Receipt`](crate::settle::Receipt)), or add them as a
-/// `credit`, which exceeds the bound.
+/// For the tokens of a language model, bytes of an answer, rows of a query:
+/// [`try_acquire_settleable`] takes the estimate, and [`Estimate::settle`] gives back the unused
+/// permits, or takes the overrun. With another bucket a caller has to charge the estimate for good,
+/// or take permits back only as long as nobody else has come in between
+/// ([`Receipt`](crate::settle::Receipt)), or add them as a `credit`, which exceeds the bound.
 ///
 /// [`try_acquire_settleable`]: SettleableBucket::try_acquire_settleable
 ///
@@ -54,31 +54,31 @@ use crate::settle::settles;
 /// # Accuracy
 ///
 /// In any span of time it admits at most the burst plus the tokens earned in that span, and
-/// `max_debt` more if grants are settled for more than was estimated or forced, whatever threads and
-/// clocks do. Permits that were given back count for the callers that took them then, as far as there
-/// are any, and no longer for those that gave them back. The tokens are earned as exactly as by a
+/// `max_debt` more if grants are settled for more than was estimated or forced, whatever threads
+/// and clocks do. Returned permits count for the callers that take them next, and no longer for the
+/// callers that gave them back. The tokens are earned as exactly as by a
 /// [`TokenBucket`](crate::TokenBucket).
 ///
 /// Permits given back can be taken by others for at least three quarters of the time in which the
-/// bucket fills, less the time in which as much is earned: see [`Estimate`] for what is lost
-/// when. The limiter is laid out for the time in which its first quota fills. After a reconfiguration
-/// to a quota that fills in a quarter of that time or less, most of what is given back is lost; with one
-/// that takes longer, no more is kept than is earned in the first time. For a quota that is so different
-/// make a new limiter.
+/// bucket fills, less the time in which as much is earned: see [`Estimate`] for losses. The limiter
+/// is laid out for the time in which its first quota fills. After a reconfiguration to a quota that
+/// fills in a quarter of that time or less, most returns are lost; with one that takes longer, no
+/// more is kept than is earned in the first time. For a quota that is so different make a new
+/// limiter.
 ///
-/// A denial tells the least wait that suffices, to the nanosecond, with what was given back; if
-/// somebody settles in the meantime, it may be less. What a grant says remains may leave out
-/// what was given back, and so does `Debug`; [`peek`](SettleableBucket::peek) counts it. A lease takes only
-/// what nobody has given back, and so do `force` and a [`Snapshot`](crate::bucket::Snapshot). While another
-/// caller is in the middle of taking what was given back, a denial may come too early, and its wait be
+/// A denial tells the least wait that suffices, to the nanosecond, with returned permits; if
+/// somebody settles in the meantime, it may be less. The `remaining` of a grant may leave out
+/// returned permits, and so does `Debug`; [`peek`](SettleableBucket::peek) counts them. A lease
+/// takes none of them, nor do `force` and a [`Snapshot`](crate::bucket::Snapshot). While another
+/// caller is in the middle of taking returned permits, a denial may come too early, and its wait be
 /// too long.
 ///
 /// # Cost
 ///
-/// A grant costs what that of a `TokenBucket` does, with or without an estimate to settle,
-/// as long as the bucket itself has the permits. If it has too few, what was given back is looked at,
-/// and taken by up to four more compare-and-swaps. To give permits back is one or two compare-and-swaps,
-/// and one more for each quarter of the burst.
+/// A grant costs as much as a `TokenBucket`'s, with or without an estimate to settle, as long as
+/// the bucket itself has the permits. If it has too few, returned permits are taken, by up to four
+/// more compare-and-swaps. To give permits back is one or two compare-and-swaps, and one more for
+/// each quarter of the burst.
 ///
 /// # Fairness
 ///
@@ -121,10 +121,10 @@ impl<C: Clock> SettleableBucket<C> {
 
     /// Takes all of `permits`, or none if too few are available.
     ///
-    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
-    /// and changes nothing. A denial leaves everything as it was, unless it heals the limiter: see
-    /// [`Clock`]. Two callers that need what was given back may both be denied where one could
-    /// have been granted.
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always
+    /// granted and changes nothing. A denial leaves everything as it was, unless it heals the
+    /// limiter: see [`Clock`]. Two callers that need returned permits may both be denied where one
+    /// could have been granted.
     ///
     /// # Errors
     ///
@@ -166,9 +166,9 @@ verbs!(
 impl<C: Clock> SettleableBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
     ///
-    /// Unless the quota stays the same, what was given back before is lost, and what was taken
-    /// before cannot be given back any more.
-    /// In all else the same as [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
+    /// Unless the quota stays as it is, earlier returns are lost, and earlier grants cannot be
+    /// given back any more. All else is as for
+    /// [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
     pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
         self.core.reconfigure(&Terms::of_quota(quota.into()), carry);
     }
@@ -180,8 +180,8 @@ impl<C: Clock> SettleableBucket<C> {
     }
 }
 
-/// Reservations: of what was given back and what there is, if that is enough now; otherwise on credit, when
-/// what was given back does not count. Reads the clock up to three times.
+/// Reservations: of all permits, returned ones too, if they are enough now; otherwise on credit,
+/// when returned permits do not count. Reads the clock up to three times.
 #[cfg(feature = "wait")]
 impl<C: Clock + Send + Sync> crate::wait::traits::Reserve for SettleableBucket<C> {
     fn reserve_within(

@@ -12,39 +12,37 @@ use super::settled::{Settled, Unpaid};
 
 /// A grant of as many permits as a caller expects to use, to be settled when it knows.
 ///
-/// [`settle`](Estimate::settle) gives back what was not used, or takes what was used beyond it.
-/// **Dropping an estimate keeps it charged as it is**: a caller that is cancelled, or that fails
-/// without a word about what it used, has paid for all of it.
+/// [`settle`](Estimate::settle) gives back the unused permits, or takes the overrun. **Dropping an
+/// estimate keeps it charged as it is**: a caller that is cancelled, or that fails without telling
+/// its use, has paid for all of it.
 ///
-/// Other callers can take what was given back at once, whatever the limiter has granted in the
-/// meantime, and the limiter's bound holds with what is kept: what was given back counts for those that
-/// take it then, and no longer for the estimate. It is never more than was taken, however often, in
-/// whatever order and by whichever thread.
+/// Other callers can take returned permits at once, whatever the limiter has granted in the
+/// meantime. The limiter's bound holds for the kept permits: a returned one counts for the caller
+/// that takes it next, and no longer for the estimate. No more is given back than was taken,
+/// however often, in whatever order and by whichever thread.
 ///
 /// # A bucket
 ///
-/// Permits do not keep for ever: a bucket that is full loses what it earns, so permits that were
-/// given back too late would be lost to a full bucket too. What is given back to a
-/// [`SettleableBucket`](crate::bucket::SettleableBucket) is good for at least
-/// **three quarters of the time in which the bucket fills** (the burst over the rate), less
-/// the time in which as much is earned as is given back; both count from the grant, if the bucket
-/// was empty after it. It is lost bit by bit after that, as fast as the bucket earns. If the bucket
-/// had permits left, these times are shorter by the time in which it earns as many: of a grant from a
-/// bucket that was more than three quarters full, all may be lost at once. If nobody has taken anything since,
-/// nothing is lost at all: it is as if it had never been taken. What was itself taken from what
-/// others gave back keeps its age.
+/// Permits do not keep for ever, as a full bucket loses its earnings. Permits returned to a
+/// [`SettleableBucket`](crate::bucket::SettleableBucket) are good for at least **three quarters of
+/// the time in which the bucket fills** (the burst over the rate), less the time in which as many
+/// are earned; both count from the grant, if the bucket was empty after it. After that they are
+/// lost bit by bit, as fast as the bucket earns. If the bucket had permits left, these times are
+/// shorter by the time in which it earns as many: of a grant from a bucket that was more than three
+/// quarters full, all may be lost at once. If nobody has taken anything since, nothing is lost: it
+/// is as if the grant had never been. Returned permits that are taken again keep their age.
 ///
 /// Usage beyond the estimate becomes a debt, of at most the quota's `max_debt`.
 ///
-/// A change of the limiter (`reconfigure`, `reset`, `restore`, `credit`, healing) ends all that: what
-/// was taken before it is not given back, and what was given back before it is lost.
+/// A change of the limiter (`reconfigure`, `reset`, `restore`, `credit`, healing) ends all that:
+/// earlier grants are not given back, and earlier returns are lost.
 ///
 /// # A window
 ///
-/// A window of one word takes permits back **until the window ends that was charged**. If
-/// it has ended, nothing is given back: the next one has a limit of its own, and nobody
-/// could take what was left of this one. (A [`SlidingCounter`](crate::SlidingCounter) takes
-/// back what it still counts of the window before, too. It weighs as much as it would have.)
+/// A window of one word takes permits back **until the window ends that was charged**. If it has
+/// ended, nothing is given back: the next one has a limit of its own. (A
+/// [`SlidingCounter`](crate::SlidingCounter) takes back its count of the window before, too, at its
+/// present weight.)
 ///
 /// Usage beyond the estimate counts **in the present window**, also if that is a later one than
 /// was charged, so that no use is lost. It may exceed the limit. Then nothing is granted until the
@@ -53,8 +51,8 @@ use super::settled::{Settled, Unpaid};
 /// of the windows to come instead, within their limits, as far as they can be reserved; and gives nothing
 /// back once a later window is reserved.
 ///
-/// After a `reset` or a healing nothing is given back that was taken before: the counts are no
-/// longer those that were charged. A `reconfigure` keeps the counts, and with them all estimates.
+/// After a `reset` or a healing nothing of earlier grants is given back: their counts are gone. A
+/// `reconfigure` keeps the counts, and with them all estimates.
 ///
 /// # A window of slots
 ///
@@ -66,7 +64,7 @@ use super::settled::{Settled, Unpaid};
 ///
 /// # Several limiters
 ///
-/// An estimate of an `All` is settled with each of its limiters: see there for what it answers.
+/// An estimate of an `All` is settled with each of its limiters: see there for its answers.
 ///
 /// # Examples
 ///
@@ -90,7 +88,7 @@ use super::settled::{Settled, Unpaid};
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
     limiter: EstimateOrigin<'a>,
-    /// The line of those that permits are for which come back.
+    /// The line that returned permits are for.
     line: Option<&'a dyn LetsLineLookAgain>,
     counts: Option<&'a dyn CountsSettlements>,
     grant: Grant,
@@ -100,11 +98,10 @@ pub struct Estimate<'a> {
 
 /// A limiter that takes back permits of an estimate, and can be charged with more.
 pub(crate) trait Settles: Sync {
-    /// Gives `permits` back, of those that `hold` has. Returns how many others can take; the others are
-    /// lost.
+    /// Gives back `permits` of `hold`. Returns how many others can take; the rest are lost.
     fn give_back(&self, hold: &mut Hold, permits: u64) -> u64;
 
-    /// Takes `permits`, whatever there is. Returns how many it took.
+    /// Takes `permits`, even if there are fewer. Returns how many it took.
     fn take_beyond(&self, hold: &mut Hold, permits: u64) -> u64;
 }
 
@@ -113,12 +110,12 @@ pub(crate) trait LetsLineLookAgain: Sync {
     fn let_line_look_again(&self);
 }
 
-/// Counts of what settlements have moved.
+/// Counts of permits that settlements have moved.
 pub(crate) trait CountsSettlements: Sync {
-    /// Counts permits that came back: those `given_back`, and those `lost`.
+    /// Counts permits that came back: `given_back` and `lost`.
     fn count_given_back(&self, given_back: u64, lost: u64);
 
-    /// Counts permits that were used beyond an estimate: those `taken`, and those `unpaid`.
+    /// Counts permits that were used beyond an estimate: `taken` and `unpaid`.
     fn count_beyond(&self, taken: u64, unpaid: u64);
 }
 
@@ -160,7 +157,7 @@ pub(crate) enum Hold {
         /// Present tick at the grant, not reduced to the bits of a word.
         since_tick: u64,
     },
-    /// Those of several limiters. `None` after a panic.
+    /// The holds of several limiters. `None` after a panic.
     #[cfg(feature = "alloc")]
     Each(alloc::boxed::Box<[Option<detached::Detached>]>),
 }
@@ -212,7 +209,7 @@ impl Settles for Free {
     }
 }
 
-/// Takes nothing back, as it does not know what was charged.
+/// Takes nothing back, as it does not know the charge.
 #[cfg(feature = "wait")]
 struct Unknown;
 
@@ -244,7 +241,7 @@ impl<'a> Estimate<'a> {
         Estimate { limiter, line: None, counts: None, grant, hold, permits: grant.permits() }
     }
 
-    /// Does the same for several limiters, each of which has granted so many `permits`.
+    /// Returns the estimate of several limiters, each of which has granted so many `permits`.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_each(
         grant: Grant,
@@ -255,46 +252,46 @@ impl<'a> Estimate<'a> {
         Estimate { permits, ..Estimate::new(grant, limiter, hold) }
     }
 
-    /// Returns the same estimate, which lets `line` know of permits that come back.
+    /// Makes `line` know of permits that come back.
     #[cfg(feature = "wait")]
     pub(crate) fn behind(self, line: &'a dyn LetsLineLookAgain) -> Estimate<'a> {
         Estimate { line: Some(line), ..self }
     }
 
-    /// Returns the same estimate, whose settlement `counts` counts, unless another one does already.
+    /// Makes `counts` count the settlement, unless another one does already.
     #[cfg(feature = "alloc")]
     pub(crate) fn counted_by(self, counts: &'a dyn CountsSettlements) -> Estimate<'a> {
         Estimate { counts: self.counts.or(Some(counts)), ..self }
     }
 
-    /// Returns the grant. That of a bucket counts permits that were given back as remaining only if it
-    /// took some of these; `peek` always does.
+    /// Returns the grant. A bucket's counts returned permits as remaining only if it took some of
+    /// them; `peek` always does.
     #[must_use]
     pub fn grant(&self) -> Grant {
         self.grant
     }
 
-    /// Returns the permits that are charged: those of the grant, less those given back.
+    /// Returns the permits that are charged: the grant, less the returned permits.
     #[must_use]
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// Settles with what was used in fact: gives back the rest of the estimate, or takes what
-    /// is lacking. Tells how many permits that were.
+    /// Settles the estimate at the true use: gives back the rest, or takes the overrun. Tells how
+    /// many permits that were.
     ///
-    /// `settle(0)` gives back all. Does not allocate, and does not block, except that it takes the lock of
-    /// the line for a moment if callers wait for the window. A bucket reads no clock to give back; to take
-    /// what is lacking it does so once, and once more to go into debt. A window reads the clock once.
-    /// (A limiter that is healed thereby reads it again.)
+    /// `settle(0)` gives back all. Does not allocate, and does not block, except that it takes the
+    /// lock of the line for a moment if callers wait for the window. A bucket reads no clock to
+    /// give back; to take an overrun it does so once, and once more to go into debt. A window reads
+    /// the clock once. (A limiter that is healed thereby reads it again.)
     ///
     /// # Errors
     ///
-    /// [`Unpaid`] if more was used than the limiter can be charged with. The estimate is settled all
-    /// the same: as much was taken as could be, and the error says how many permits were not.
+    /// [`Unpaid`] if more was used than the limiter can be charged with. The estimate is settled
+    /// nevertheless: the limiter took all it could, and the error tells the rest.
     ///
-    /// * A bucket's debt is at most the quota's `max_debt`, which is the burst if the quota does not
-    ///   say otherwise. If it is 0, what the bucket holds is taken, and no more.
+    /// * A bucket's debt is at most the quota's `max_debt`, which is the burst if the quota does
+    ///   not say otherwise. If it is 0, the bucket gives all it holds, and no more.
     /// * A window counts as far as its word can: at least to its `max_limit`. A calendar window and a
     ///   budget of days count to 2^47 - 1, a calendar window of minutes or hours to 2^32 - 1.
     ///
@@ -331,7 +328,7 @@ impl<'a> Estimate<'a> {
         }
     }
 
-    /// Takes `permits` beyond those that are charged. Returns how many it took.
+    /// Takes `permits` beyond the charge. Returns how many it took.
     fn take_beyond(&mut self, permits: u64) -> u64 {
         let taken = self.limiter.take_beyond(&mut self.hold, self.grant, permits);
         if let Some(counts) = self.counts {
@@ -340,12 +337,12 @@ impl<'a> Estimate<'a> {
         taken
     }
 
-    /// Gives back `permits` of those that are charged, or all if there are fewer. The estimate
-    /// keeps the others, and can be settled later. Returns how many were taken off what the limiter has
-    /// charged; the rest are lost. (Others can take them, unless a window is over its limit, or a bucket in
+    /// Gives back `permits` of the charge, or all if there are fewer. The estimate keeps the
+    /// others, and can be settled later. Returns how many were taken off the limiter's charge; the
+    /// rest are lost. (Others can take them, unless a window is over its limit, or a bucket in
     /// debt.)
     ///
-    /// Does what [`settle`](Estimate::settle) does to give back.
+    /// Gives back as [`settle`](Estimate::settle) does.
     ///
     /// # Examples
     ///

@@ -9,7 +9,7 @@ use core::fmt;
 /// |---|---|---|
 /// | less than estimated | the rest of the estimate | 0 |
 /// | as estimated | 0 | 0 |
-/// | more | 0 | what is lacking |
+/// | more | 0 | the overrun |
 ///
 /// # Examples
 ///
@@ -39,17 +39,17 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// Returns the permits of the estimate that others can take. (A bucket reads no clock here, and counts
-    /// those too that are too old to be taken: see [`Estimate`](crate::settle::Estimate).)
+    /// Returns the permits of the estimate that others can take. (A bucket reads no clock here, and
+    /// counts permits too that are too old to be taken: see [`Estimate`](crate::settle::Estimate).)
     #[must_use]
     pub fn given_back(&self) -> u64 {
         self.given_back
     }
 
-    /// Returns the permits of the estimate that were not used, and can be taken by nobody: it was too
-    /// late for them. For a bucket, those whose place younger permits have taken.
+    /// Returns the permits of the estimate that were not used, and can be taken by nobody: it was
+    /// too late for them. For a bucket, permits whose place younger ones have taken.
     ///
-    /// Those that are lost later do not count here, such as what nobody takes before a window ends.
+    /// Later losses do not count here, such as permits that nobody takes before a window ends.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
@@ -77,7 +77,7 @@ impl Unpaid {
         self.permits
     }
 
-    /// Returns what became of the others.
+    /// Returns the outcome of the others.
     #[must_use]
     pub fn settled(&self) -> Settled {
         self.settled
