@@ -100,22 +100,22 @@ use crate::wait::queue::WaitQueue;
 use self::in_flight::Home;
 use self::word::Tally;
 
-/// A limit of the permits that are in flight at the same time.
+/// A limit of the permits in flight at a time.
 ///
-/// A rate limits what begins in a second; this limits what has begun and not ended. Use it for what
-/// is scarce while it is in use: connections, memory of requests, a slow service behind. A request
-/// takes as many permits as it weighs and holds them in a guard, [`InFlight`]. The permits come
-/// back when the guard is dropped.
+/// A rate limits the calls that begin in a second; this limits calls that have begun and not ended.
+/// Use it for things that are scarce while in use: connections, memory of requests, a slow service
+/// behind. A request takes as many permits as it weighs and holds them in a guard, [`InFlight`].
+/// The permits come back when the guard is dropped.
 ///
-/// A `try_acquire` never blocks, allocates (but for what an `Arc` needs) or reads a clock. With the
-/// feature `wait`, callers can wait for permits: `acquire` for threads, and `acquire_async` for
-/// tasks, in one line, first come, first served.
+/// A `try_acquire` never blocks, allocates (but for an `Arc`) or reads a clock. With the feature
+/// `wait`, callers can wait for permits: `acquire` for threads, and `acquire_async` for tasks, in
+/// one line, first come, first served.
 ///
 /// # Accuracy
 ///
-/// Exact: whenever permits are granted, those in flight, they included, are at most the limit. If
-/// [`set_limit`](ConcurrencyLimit::set_limit) lowers it below what is in flight, nothing is granted
-/// until enough has ended; what is in flight stays.
+/// Exact: whenever permits are granted, the permits in flight, they included, are at most the
+/// limit. If [`set_limit`](ConcurrencyLimit::set_limit) lowers it below them, nothing is granted
+/// until enough calls have ended; calls in flight stay.
 ///
 /// # Fairness
 ///
@@ -219,12 +219,13 @@ impl ConcurrencyLimit {
         Ok(InFlight::new(Home::Borrowed(self), permits))
     }
 
-    /// Does the same as [`try_acquire`](ConcurrencyLimit::try_acquire), with a guard that keeps the
-    /// limit alive: for tasks, and for structs that hold a guard. Clones the `Arc`, if granted.
+    /// Takes permits as [`try_acquire`](ConcurrencyLimit::try_acquire) does, with a guard that
+    /// keeps the limit alive: for tasks, and for structs that hold a guard. Clones the `Arc`, if
+    /// granted.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](ConcurrencyLimit::try_acquire).
+    /// As for [`try_acquire`](ConcurrencyLimit::try_acquire).
     ///
     /// # Examples
     ///
@@ -253,12 +254,11 @@ impl ConcurrencyLimit {
     /// [`MAX`](ConcurrencyLimit::MAX) is taken as that.
     ///
     /// Permits in flight stay in flight. If they are more than the new limit, nothing is granted
-    /// until enough of them have ended. A limit of 0 lets all end and nothing begin. Those who wait
-    /// in line are granted what a higher limit leaves for them; one that waits for more than a lower
-    /// limit is refused.
+    /// until enough of them have ended. A limit of 0 lets all end and nothing begin. A higher limit
+    /// serves the line; a caller in line that wants more than a lower limit is refused.
     ///
     /// Lock-free, and never allocates, unless callers wait in line: then it takes the line's lock
-    /// for a moment, and wakes those that have been granted permits, or refused.
+    /// for a moment, and wakes callers that have been granted permits, or refused.
     ///
     /// # Examples
     ///

@@ -18,10 +18,9 @@ use crate::settle::Settle;
 
 /// A limiter that grants every request.
 ///
-/// For callers without a limit among others that have one, and inside a [`Gate`] for a limit
-/// that is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate;
-/// reads no clock. Its [`limit`](Grant::limit) and what remains are [`u64::MAX`]: that stands
-/// for "no limit".
+/// For callers without a limit among others that have one, and inside a [`Gate`] for a limit that
+/// is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate; reads no
+/// clock. Its [`limit`](Grant::limit) and `remaining` are [`u64::MAX`], for "no limit".
 ///
 /// # Examples
 ///
@@ -122,7 +121,7 @@ impl Word for GateMode {
 ///
 /// | mode | grants | `limit` and `remaining` of a grant | denies |
 /// |---|---|---|---|
-/// | `Limiting` | what the limiter grants | those of the limiter | what the limiter denies |
+/// | `Limiting` | as by the limiter | as by the limiter | as by the limiter |
 /// | `Open` | everything | [`u64::MAX`] | nothing |
 /// | `Closed` | requests for 0 permits | 0 | all others: [`Denied::TooLarge`], with a limit of 0 |
 ///
@@ -157,13 +156,13 @@ impl Word for GateMode {
 ///
 /// # Accuracy
 ///
-/// The bound of the limiter holds for what is granted while the gate limits. A call that begins
-/// after [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that
-/// is in progress may still be decided by the old one.
+/// The bound of the limiter holds for grants while the gate limits. A call that begins after
+/// [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that is in
+/// progress may still be decided by the old one.
 ///
-/// Callers can wait for a gate if they can for its limiter. Those in line when a gate is opened are
-/// granted their permits, and those in line when it is closed are refused: all have their answers when
-/// `set` returns.
+/// Callers can wait for a gate if they can for its limiter. A gate that is opened grants all in
+/// line their permits, and one that is closed refuses them: all have their answers when `set`
+/// returns.
 ///
 /// A `Keyed` store keeps a key whose gate's mode was changed: such a gate is not
 /// [idle](Limiter::is_idle).
@@ -174,10 +173,10 @@ impl Word for GateMode {
 ///
 /// # Memory ordering
 ///
-/// That of the limiter, while the gate limits. Besides, what a thread did before it set a mode
-/// happens before what callers do that find this mode. So a limiter that is reconfigured before
-/// its gate is set to limit is never found with its old quota. Grants of an open gate do not
-/// synchronize with each other.
+/// As the limiter orders it, while the gate limits. Besides, everything that a thread did before it
+/// set a mode happens before everything that callers do that find this mode. So a limiter that is
+/// reconfigured before its gate is set to limit is never found with its old quota. Grants of an
+/// open gate do not synchronize with each other.
 #[doc(alias = "kill switch")]
 #[doc(alias = "valve")]
 #[derive(Debug)]
@@ -227,8 +226,8 @@ impl<L> Gate<L> {
     /// Sets the mode, for all calls that begin from now on, and for callers that wait. Wait-free; does
     /// not allocate; reads no clock.
     ///
-    /// With the feature `wait`, it takes a lock for a moment. If anybody has ever stood in line for the
-    /// gate, it also settles for those in line, as `reset` would, which reads the limiter's clock.
+    /// With the feature `wait`, it takes a lock for a moment. If anybody has ever stood in line for
+    /// the gate, it also serves the line, as `reset` would, which reads the limiter's clock.
     pub fn set(&self, mode: GateMode) {
         // ORDERING: Release, so that a caller that finds this mode also finds what was changed
         // before it, such as the quota of the limiter. Pairs with the load in `mode`.

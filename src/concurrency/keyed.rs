@@ -51,27 +51,27 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 
 /// A limit of the permits in flight for each key: for each user, tenant or host.
 ///
-/// All keys have the same limit, except for those that were [given one of their
+/// All keys have one limit, except for keys that were [given one of their
 /// own](KeyedConcurrency::set_limit_of). A key takes memory while something of it is in flight; it
 /// needs no removal. It is no limiter of a [`Keyed`](crate::Keyed) store, because that gives
 /// grants, which come back with time, and this guards, which come back when they are dropped.
 ///
-/// A call may wait for another one that inserts a key of the same shard. It allocates for a key
-/// that is not known. The end of a guard takes no lock and allocates nothing, unless callers wait
-/// for its key. No call reads a clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called
-/// under a lock, so they must not use this.
+/// A call may wait for another one that inserts a key of its shard. It allocates for a key that is
+/// not known. The end of a guard takes no lock and allocates nothing, unless callers wait for its
+/// key. No call reads a clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a
+/// lock, so they must not use this.
 ///
 /// # Accuracy
 ///
-/// That of a [`ConcurrencyLimit`], for each key.
+/// As for a [`ConcurrencyLimit`], for each key.
 ///
 /// # Fairness
 ///
-/// That of a [`ConcurrencyLimit`]. Keys do not get in each other's way.
+/// As for a [`ConcurrencyLimit`]. Keys do not get in each other's way.
 ///
 /// # Memory ordering
 ///
-/// That of a [`ConcurrencyLimit`], for callers of the same key.
+/// As for a [`ConcurrencyLimit`], for callers of one key.
 ///
 /// # Examples
 ///
@@ -92,7 +92,7 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 #[doc(alias = "semaphore")]
 pub struct KeyedConcurrency<K, S = RandomState> {
     shards: [CachePadded<SharedLock<Shard<K, S>>>; SHARDS],
-    /// Locked before any shard, and throughout a change of it, so that all shards get the same.
+    /// Locked before any shard, and throughout a change of it, so that no shard misses it.
     terms: SharedLock<Terms>,
     hasher: S,
 }
@@ -106,10 +106,10 @@ struct Terms {
     line: LineTerms,
 }
 
-/// The keys of which some bits of the hash are the same.
+/// The keys that some bits of the hash assign to this shard.
 struct Shard<K, S> {
     keys: HashMap<K, KeyLimit, S>,
-    /// Number of keys at which those that nothing is in flight of are dropped.
+    /// Number of keys at which keys without calls in flight are dropped.
     sweep_at: usize,
 }
 
@@ -126,8 +126,8 @@ impl KeyLimit {
         self.is_own || Arc::strong_count(&self.limit) > 1
     }
 
-    /// Changes the limit. Returns it if callers wait in line, and it has to be poked when no lock is
-    /// held any more: those that are woken may run then, and use other keys.
+    /// Changes the limit. Returns it if callers wait in line, and it has to be poked when no lock
+    /// is held any more: woken callers may run then, and use other keys.
     fn changed(&self, limit: u64) -> Option<Arc<ConcurrencyLimit>> {
         self.limit.change_limit(limit).then(|| Arc::clone(&self.limit))
     }
@@ -153,8 +153,8 @@ impl<K: Hash + Eq> KeyedConcurrency<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
-    /// Does the same as [`new`](KeyedConcurrency::new), with a hasher. Keys that others choose
-    /// need one that is seeded at random, as the default is.
+    /// Creates a limit as [`new`](KeyedConcurrency::new) does, with a hasher. Keys that others
+    /// choose need one that is seeded at random, as the default is.
     #[must_use]
     pub fn with_hasher(limit: u64, hasher: S) -> KeyedConcurrency<K, S> {
         let shard = |_| {
@@ -230,8 +230,8 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     }
 
     /// Changes the limit of all keys that have none of their own, live; see
-    /// [`ConcurrencyLimit::set_limit`]. Takes time for each key that is known, and wakes those that
-    /// wait for one and have been granted permits, or refused.
+    /// [`ConcurrencyLimit::set_limit`]. Takes time for each key that is known, and wakes waiting
+    /// callers that have been granted permits, or refused.
     ///
     /// A call that begins when this has returned is decided by the new limit.
     ///
@@ -260,7 +260,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     }
 
     /// Gives `key` a limit of its own, live. It takes memory until it is
-    /// [forgotten](KeyedConcurrency::forget_limit_of). Wakes those that wait for the key and have
+    /// [forgotten](KeyedConcurrency::forget_limit_of). Wakes callers that wait for the key and have
     /// been granted permits, or refused.
     ///
     /// # Examples
@@ -299,8 +299,8 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         }
     }
 
-    /// Takes the limit of its own from `key`, live: that of all keys holds for it from now on. Wakes
-    /// those that wait for the key and have been granted permits, or refused.
+    /// Takes the limit of its own from `key`, live: the limit of all keys holds for it from now on.
+    /// Wakes callers that wait for the key and have been granted permits, or refused.
     pub fn forget_limit_of<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -353,8 +353,8 @@ impl<K, S> KeyedConcurrency<K, S> {
         self.terms.read().limit
     }
 
-    /// Returns the number of keys that take memory: those of which something is in flight, those
-    /// with a limit of their own, and some that have not been dropped yet.
+    /// Returns the number of keys that take memory: keys with calls in flight, keys with a limit of
+    /// their own, and some that have not been dropped yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().keys.len()).sum()
@@ -368,8 +368,8 @@ impl<K, S> KeyedConcurrency<K, S> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> Shard<K, S> {
-    /// Makes room for a key: drops those that are not needed, if the shard has twice as many as
-    /// were needed the last time.
+    /// Makes room for a key: drops keys that are not needed, if the shard has twice as many as were
+    /// needed the last time.
     fn sweep(&mut self) {
         if self.keys.len() < self.sweep_at {
             return;

@@ -14,25 +14,25 @@ use super::pieces::Pieces;
 ///
 /// To take a grant back exactly, the limiter must become what it would have been without the grant.
 /// That is certain in one case only: **if nothing has happened to the limiter since**. Every other
-/// rule that was tried (subtracting what the grant added, or subtracting it unless the bucket was
-/// full in between) admits more than the bound in some history, because later calls were decided
-/// with the grant in place.
+/// rule that was tried (subtracting the grant, or subtracting it unless the bucket was full in
+/// between) admits more than the bound in some history, because later calls were decided with the
+/// grant in place.
 ///
-/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word is still what the grant made
+/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is as the grant left
 /// it. Otherwise the permits stay spent: too many are never admitted, and at most the permits of
 /// the receipt are lost.
 ///
 /// The word of a one-word window (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
-/// `CalendarWindow` and the budgets) may take the same value again: after a `reset`, or after its
-/// clock was set back and came forward, when as much has been granted again. If a receipt from
-/// before is then given back, later grants are forgotten: at most the permits of the receipt.
-/// Buckets notice the difference, and so do sliding windows, unless the count of a sliding window wraps
-/// within one tick: it counts to twice the largest limit, and resets raise it, and so do estimates, also
-/// those that are given back.
+/// `CalendarWindow` and the budgets) may take a value again: after a `reset`, or after its clock
+/// was set back and came forward, when as much has been granted again. If an earlier receipt is
+/// then given back, later grants are forgotten: at most the permits of the receipt. Buckets notice
+/// the difference, and so do sliding windows, unless the count of a sliding window wraps within one
+/// tick: it counts to twice the largest limit, and resets raise it, and so do estimates, also those
+/// that are given back.
 ///
-/// The word of a key in a `KeyTable` may also take the same value again, after the key was removed
-/// or reset. Giving back then restores the balance that the key had when the permits were granted;
-/// in a table of several tiers that may be more than the permits of the receipt.
+/// The word of a key in a `KeyTable` may also take a value again, after the key was removed or
+/// reset. Giving back then restores the balance that the key had when the permits were granted; in
+/// a table of several tiers that may be more than the permits of the receipt.
 ///
 /// A [`SettleableBucket`](crate::bucket::SettleableBucket) takes a grant back whatever has happened since,
 /// by a rule that needs more memory; see [`Estimate`](crate::settle::Estimate). Windows do so for
@@ -44,7 +44,7 @@ use super::pieces::Pieces;
 /// the root had too few permits, so that other shards had to be searched, the grant in general
 /// cannot be given back.)
 ///
-/// A [`TopUp`](crate::compose::TopUp) takes back at any time what its balance has paid.
+/// A [`TopUp`](crate::compose::TopUp) takes back payments of its balance at any time.
 ///
 /// Dropping a receipt keeps the grant.
 ///
@@ -98,8 +98,8 @@ enum Undo<'a> {
 /// A store of keys that takes grants back by a rule of its own.
 #[cfg(feature = "alloc")]
 pub(crate) trait TakeBack: Sync {
-    /// Puts back what `slot` held `before`, or what that is worth by now, if the slot still is as
-    /// it was `after` the grant. Returns whether it did.
+    /// Puts `before` back into `slot`, at its present worth, if the slot still is as it was `after`
+    /// the grant. Returns whether it did.
     fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
 }
 
@@ -109,7 +109,7 @@ pub(crate) trait TakesPieces: Sync {
     fn take_pieces(&self, pieces: Pieces) -> u64;
 }
 
-/// A balance of permits, to which those of a grant can be added at any time.
+/// A balance of permits, to which a grant can be added at any time.
 pub(crate) trait TakesPermits: Sync {
     /// Adds `permits`.
     fn take_permits(&self, permits: u64);
@@ -203,8 +203,8 @@ impl<'a> Receipt<'a> {
     /// Gives the permits back if nothing has happened to the limiter since, and returns whether it
     /// did. If not, all of them stay spent.
     ///
-    /// A `SettleableBucket` gives back what still lives of them, whatever has happened: it returns false
-    /// only if all of them stay spent.
+    /// A `SettleableBucket` gives back the permits that have not expired, whatever has happened: it
+    /// returns false only if all of them stay spent.
     ///
     /// Lock-free; does not allocate; reads no clock, except for a key of a `KeyTable`. For several
     /// limiters (see `All`) it gives back to each, and returns whether all succeeded.
@@ -248,7 +248,7 @@ impl Slot for AtomicWord<u64> {
     }
 }
 
-/// Puts `word` back to `before`, if it still is what was `written`. Returns whether it did.
+/// Puts `word` back to `before`, if it still is as `written`. Returns whether it did.
 pub(crate) fn revert<W: Word>(word: &AtomicWord<W>, written: W, before: W) -> bool {
     // ORDERING: Relaxed. The CAS puts back an earlier value, and no data is read through it. A load
     // that acquires that value still synchronizes with the CAS that first wrote it: a

@@ -32,24 +32,24 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 
 /// Wraps a store of keys so that callers can wait for permits of a key, in one fair line for each key.
 ///
-/// For a `Keyed`, a [`KeyTable`](crate::KeyTable) and its
-/// [tiers](crate::keyed::TableTier), [`HotKeys`](crate::keyed::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of
-/// your own. `K` is the form of the key in which calls name it, as in
-/// [`KeyedLimiter`]; its owned form is what a line is kept by (`String` for `str`).
+/// For a `Keyed`, a [`KeyTable`](crate::KeyTable) and its [tiers](crate::keyed::TableTier),
+/// [`HotKeys`](crate::keyed::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of your own. `K`
+/// is the form of the key in which calls name it, as in [`KeyedLimiter`]; a line is kept by its
+/// owned form (`String` for `str`).
 ///
-/// A key has a line only while somebody waits for it. Keys do not hold each other up. As long as nobody
-/// waits for any key, a request for permits costs one load of a word that nobody writes, besides what
-/// the store does. Otherwise it takes one of 16 locks for a moment, to look for the key's line. A `reset`
-/// and a `remove` of a key take that lock in any case. An [`update`](QueuedKeys::update) takes each of the 16,
-/// and serves the lines of all keys.
+/// A key has a line only while somebody waits for it. Keys do not hold each other up. As long as
+/// nobody waits for any key, a request for permits costs one load of a word that nobody writes,
+/// besides the store's own cost. Otherwise it takes one of 16 locks for a moment, to look for the
+/// key's line. A `reset` and a `remove` of a key take that lock in any case. An
+/// [`update`](QueuedKeys::update) takes each of the 16, and serves the lines of all keys.
 ///
 /// All callers have to go through this, and changes of the store through
 /// [`update`](QueuedKeys::update), or [`update_key`](QueuedKeys::update_key) for one key: see
-/// [`Queued`](crate::wait::Queued), which is the same for a limiter without keys. Where several tiers of one table
-/// are waited for, each is wrapped by itself, and no two of them are asked for the same key.
+/// [`Queued`](crate::wait::Queued), which is for a limiter without keys. Where several tiers of one
+/// table are waited for, each is wrapped by itself, and no two of them are asked for one key.
 ///
-/// `Hash`, `Eq` and `ToOwned` of a key are called under one of the 16 locks, and the store and the clock under
-/// that of the key's line. So none of them may call this `QueuedKeys`.
+/// `Hash`, `Eq` and `ToOwned` of a key are called under one of the 16 locks, and the store and the
+/// clock under the lock of the key's line. So none of them may call this `QueuedKeys`.
 ///
 /// # Examples
 ///
@@ -73,10 +73,10 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// # Accuracy
 ///
-/// That of the store, which grants every permit. The turns of those in line are foreseen, and deadlines
-/// kept, as by a [`Queued`](crate::wait::Queued). A caller of a key that the store has no space for waits until
-/// there is some: it asks again every 10 ms. A key that the store forgets, as it was removed or
-/// evicted, is full for those in line as for any caller.
+/// The store grants every permit, so its accuracy holds. Turns in line are foreseen, and deadlines
+/// kept, as by a [`Queued`](crate::wait::Queued). A caller of a key that the store has no space for
+/// waits until there is some: it asks again every 10 ms. A key that the store forgets, as it was
+/// removed or evicted, is full for callers in line as for any other.
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits.
 ///
@@ -88,7 +88,7 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// # Memory ordering
 ///
-/// That of the store.
+/// As the store orders it.
 pub struct QueuedKeys<S, K: ToOwned + ?Sized, C = DefaultClock> {
     lines: KeyLines<K::Owned>,
     store: S,
@@ -114,8 +114,7 @@ impl<S: KeyedLimiter<K>, K: ToOwned<Owned: Hash + Eq> + ?Sized, C: Clock> Queued
 }
 
 impl<S, K: ToOwned + ?Sized, C> QueuedKeys<S, K, C> {
-    /// Returns the wrapped store. Calls of it do not wait for those in line, and do not tell them
-    /// anything.
+    /// Returns the wrapped store. Calls of it do not wait for the lines, and tell them nothing.
     #[must_use]
     pub fn store(&self) -> &S {
         &self.store
@@ -128,8 +127,8 @@ impl<S, K: ToOwned + ?Sized, C> QueuedKeys<S, K, C> {
     }
 }
 
-/// The verbs of callers that wait. Those of [`KeyedLimiter`] are denied for a key while others wait for
-/// it.
+/// The verbs of callers that wait. The verbs of [`KeyedLimiter`] are denied for a key while others
+/// wait for it.
 impl<S, K, C> QueuedKeys<S, K, C>
 where
     S: KeyedLimiter<K>,
@@ -147,12 +146,12 @@ where
         self.acquire_async(key, permits).wait()
     }
 
-    /// Does the same as [`acquire`](QueuedKeys::acquire), for no longer than `timeout`. If the
-    /// permits cannot be there by then, it does not wait at all.
+    /// Waits as [`acquire`](QueuedKeys::acquire) does, for no longer than `timeout`. If the permits
+    /// cannot be there by then, it does not wait at all.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TimedOut`], and those of [`acquire`](QueuedKeys::acquire).
+    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](QueuedKeys::acquire).
     pub fn acquire_timeout(
         &self,
         key: &K,
@@ -162,12 +161,12 @@ where
         self.acquire_async(key, permits).timeout(timeout).wait()
     }
 
-    /// Does the same as [`acquire_timeout`](QueuedKeys::acquire_timeout) with the time until
-    /// `deadline`. After the deadline, takes nothing.
+    /// Waits as [`acquire_timeout`](QueuedKeys::acquire_timeout) does, until `deadline`. After the
+    /// deadline, takes nothing.
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire_timeout`](QueuedKeys::acquire_timeout).
+    /// As for [`acquire_timeout`](QueuedKeys::acquire_timeout).
     pub fn acquire_until(
         &self,
         key: &K,
@@ -183,11 +182,11 @@ where
         WaitingForKey::new(self, key, permits)
     }
 
-    /// Runs `change` on the store, and then lets those in line for any key look again.
+    /// Runs `change` on the store, and then lets the lines of all keys look again.
     ///
-    /// For a change of quotas, receipts that are given back, keys that are removed to make space. Takes
-    /// time and memory for each key that somebody waits for. If `change` panics, they look again all the
-    /// same.
+    /// For a change of quotas, receipts that are given back, keys that are removed to make space.
+    /// Takes time and memory for each key that somebody waits for. If `change` panics, the lines
+    /// look again nevertheless.
     ///
     /// # Examples
     ///
@@ -208,8 +207,8 @@ where
         result.unwrap_or_else(|payload| resume_unwind(payload))
     }
 
-    /// Does the same as [`update`](QueuedKeys::update) for a change of `key` alone: only those in line
-    /// for it look again.
+    /// Runs a change of `key` alone, and then lets the line of this key look again: see
+    /// [`update`](QueuedKeys::update).
     ///
     /// For the key's own terms or tokens, and receipts of it that are given back. Locks its line for a
     /// moment, and the shard that has it.
@@ -251,8 +250,8 @@ where
     }
 
     /// Bounds the line of each key, live: of all that are there, and of all to come. Callers that
-    /// already stand in line stay, but for those who would wait longer than the new
-    /// [longest wait](LineLimits::max_wait).
+    /// already stand in line stay, unless they would wait longer than the new [longest
+    /// wait](LineLimits::max_wait).
     pub fn set_line_limits(&self, limits: LineLimits) {
         self.lines.set_limits(limits);
         self.for_each_line(|at_key| longest_wait::keep_longest_wait(at_key));
@@ -304,7 +303,7 @@ where
         }
     }
 
-    /// Lets those in line for `key` look again, after a change of it.
+    /// Lets the line for `key` look again, after a change of it.
     fn poke(&self, key: &K) {
         // Under the lock of its shard, whatever the count is.
         if let Some(at_key) = self.at_known(key) {

@@ -86,8 +86,8 @@ pub enum DefaultHasher {}
 /// The table does not store the key. It stores 24 bits of the key's hash and a level of 39 bits, in
 /// one 64-bit word: 12 bytes for each key at the rated load, whatever its type. Hits and new keys
 /// are lock-free, and nothing is allocated after construction. No cleanup is needed: a key whose
-/// bucket is full again is *idle*, the same to the table as one that was never seen, and its slot
-/// is reused on demand.
+/// bucket is full again is *idle*, to the table as if it was never seen, and its slot is reused on
+/// demand.
 ///
 /// [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with) decides many keys at once. Tiers
 /// ([`KeyTableBuilder::tier`]) are several quotas in one table. Quotas can be changed live, within
@@ -127,15 +127,15 @@ pub enum DefaultHasher {}
 ///
 /// # Accuracy
 ///
-/// In any span of time a key is admitted at most its burst plus what it earns in the span. That is
+/// In any span of time a key is admitted at most its burst and its earnings in the span. That is
 /// exact in *ticks*: a tick is about a 2^18th of a *fill*, the time that the slowest quota takes
 /// from empty to full (4 us for a second). Rounding errors do not add up.
 /// [`retry_after`](Denied::retry_after) is up to a tick late. The small word has a price:
 ///
-/// * **Two keys may share a budget.** They do if they have the same 24 bits and a line in common,
-///   as long as both are live: at the rated load, fewer than one in a million new keys collides
-///   with another. Together they are then admitted as much as one key: never more, but each gets
-///   less. (Removing one removes both.)
+/// * **Two keys may share a budget.** They do if they have 24 bits and a line in common, as long as
+///   both are live: at the rated load, fewer than one in a million new keys collides with another.
+///   Together they are then admitted as much as one key: never more, but each gets less. (Removing
+///   one removes both.)
 /// * **Levels wrap**, after the [`wrap_period`](KeyTable::wrap_period): 2^21 fills for bursts up to
 ///   2^14 (24 days, if a fill is a second), 2^10 for the largest, and four minutes at least. A
 ///   key that comes back a wrap later, to within a fill and a second, may be taken for a live one
@@ -149,10 +149,10 @@ pub enum DefaultHasher {}
 ///   that is held up for a millisecond may, with odds of 5 in 10^10 for a key that comes back after
 ///   a wrap or more, admit one more burst, once. A receipt should not be kept for a quarter of a
 ///   wrap either.
-/// * **A clock that jumps forward** during a call, however far, adds what the jump earns: a call
-///   whose reading is from before such a jump reads the clock again. The exception is the whole
-///   wrap above: each call under way that meets it may grant a burst twice, at most, and that is
-///   not counted.
+/// * **A clock that jumps forward** during a call, however far, adds the earnings of the jump: a
+///   call whose reading is from before such a jump reads the clock again. The exception is the
+///   whole wrap above: each call under way that meets it may grant a burst twice, at most, and that
+///   is not counted.
 /// * **A clock that steps back**, by up to a second (or the skew, if that is more), grants nothing
 ///   anew: a key is refused until the clock is where it was, and a key that had lost its slot does
 ///   not earn the same time twice. This holds for every quota: a second is at most one 256th of a
@@ -170,17 +170,17 @@ pub enum DefaultHasher {}
 /// # Fairness
 ///
 /// None among the callers for a key. A caller that is held up while it inserts a key blocks nobody:
-/// callers for the same key go on in its slot, and other keys may take the slot after a
+/// other callers for this key go on in its slot, and other keys may take the slot after a
 /// millisecond, or a fill if that is shorter.
 ///
 /// # Memory ordering
 ///
 /// Everything that a caller did before its grant happens before everything that a caller with a
-/// later grant for the same key does after that, as long as the key keeps its slot. A denial does
-/// not synchronize.
+/// later grant for this key does after that, as long as the key keeps its slot. A denial does not
+/// synchronize.
 ///
-/// The algorithm is original to this crate; the two lines of a key are those of a cuckoo filter
-/// (Fan, Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.
+/// The algorithm is original to this crate; the two lines of a key come from cuckoo filters (Fan,
+/// Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.
 pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
     table: LineTable<C>,
     /// The first tier, which is here so that no pointer has to be followed.
@@ -204,7 +204,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         self.table.place(self.hasher.hash_one(key))
     }
 
-    /// Returns the number of live keys: those that have been granted something and are not full
+    /// Returns the number of live keys: keys that have been granted something and are not full
     /// again. (Two keys that share a budget count as one.)
     ///
     /// Goes over all slots; reads the clock once for each line; writes nothing. See
@@ -245,7 +245,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         size_of_val(self.table.lines())
     }
 
-    /// Counts the slots by what they hold. Goes over all slots; reads the clock once for each line;
+    /// Counts the slots by their contents. Goes over all slots; reads the clock once for each line;
     /// writes nothing.
     #[must_use]
     pub fn occupancy(&self) -> Occupancy {
@@ -272,8 +272,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         self.table.healed()
     }
 
-    /// Returns an iterator over the live keys: not the keys themselves, but what the table keeps of
-    /// each.
+    /// Returns an iterator over the entries of live keys; the table does not keep the keys
+    /// themselves.
     ///
     /// Runs concurrently with other calls: a key that moves meanwhile may be missed, or come twice.
     /// Reads the clock once for each line; writes nothing; does not allocate.
@@ -284,7 +284,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         })
     }
 
-    /// Returns the quota in force, that of the first tier if there are several.
+    /// Returns the quota in force, of the first tier if there are several.
     ///
     /// After a change to another rate it may be given by other numbers: 2,000 an hour for 500 in 15
     /// minutes.
@@ -300,9 +300,9 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     }
 }
 
-/// Shows the quota, or those of all tiers, and the number of slots. (The number of keys is that of
-/// [`occupancy`](KeyTable::occupancy), which goes over all slots.) Reads no key and no clock; does not
-/// allocate.
+/// Shows the quota, or all tiers' quotas, and the number of slots.
+/// ([`occupancy`](KeyTable::occupancy) goes over all slots, and tells the number of keys.) Reads no
+/// key and no clock; does not allocate.
 impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_long = f.alternate();

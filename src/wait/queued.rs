@@ -31,19 +31,19 @@ use self::estimates::KeptEstimates;
 /// [`Sharded`](crate::Sharded), [`All`](crate::compose::All), an `Arc<dyn Limiter>`, or one of your own. (A
 /// [`Gate`](crate::compose::Gate) and a [`Counted`](crate::compose::Counted) implement it if their limiters do.)
 ///
-/// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
-/// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
-/// wait, so that they may wait for ever, and they are not told of permits that such a call brings
-/// back. Make changes by [`update`](Queued::update), which tells them.
+/// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a
+/// call of it by [`limiter`](Queued::limiter), or by another reference, may take permits before the
+/// waiting callers, so that they may wait for ever, and does not tell them of permits that it
+/// brings back. Make changes by [`update`](Queued::update), which tells them.
 ///
 /// As long as nobody waits, a call costs one load of a word that nobody writes, on a cache line of
-/// its own, besides what the limiter does.
+/// its own, besides the limiter's own cost.
 ///
-/// The limiter is asked under the line's lock, for any number of permits up to `u64::MAX`. It must not
-/// call the `Queued` back. One that has a line of its own wakes those in it under that lock too: their
-/// wakers must not touch the `Queued`. One that panics denies nobody else: the next caller asks again.
-/// A [`Counted`](crate::compose::Counted) inside counts each time that the line asks, and a change of a `Gate` inside
-/// is an [`update`](Queued::update), so put both outside.
+/// The limiter is asked under the line's lock, for any number of permits up to `u64::MAX`. It must
+/// not call the `Queued` back. A limiter that has a line of its own wakes its callers under that
+/// lock too: their wakers must not touch the `Queued`. One that panics denies nobody else: the next
+/// caller asks again. A [`Counted`](crate::compose::Counted) inside counts each time that the line
+/// asks, and a change of a `Gate` inside is an [`update`](Queued::update), so put both outside.
 ///
 /// # Examples
 ///
@@ -89,7 +89,7 @@ use self::estimates::KeptEstimates;
 ///
 /// * The first in line is due after the wait that the limiter's denial told.
 /// * For a caller behind it, the turn is known exactly if the limiter tells exact waits, and if the
-///   caller and those ahead of it together want no more than the limit.
+///   caller and all ahead of it together want no more than the limit.
 /// * Otherwise its turn is estimated, as if the limiter granted its whole limit once in each period: the
 ///   longest time until full that it has told anybody in line. Once a caller in line has been granted
 ///   permits, the estimate is exact for a log, for a fixed window, and for callers that each want one
@@ -103,8 +103,8 @@ use self::estimates::KeptEstimates;
 /// * It is refused at once if its turn is known exactly, and comes too late. An estimate refuses nobody. So
 ///   a caller with more than the limit's permits ahead of it stands in line until its turn is known, or
 ///   until its deadline has passed.
-/// * After the deadline it is refused by the next call that serves the line. Nothing is charged, and those
-///   behind it do not wait for it.
+/// * After the deadline it is refused by the next call that serves the line. Nothing is charged,
+///   and callers behind it do not wait for it.
 /// * If its turn was to come by its deadline, it is granted its permits even if it is served later.
 /// * If nobody knows how long it would have to wait, its error says `Duration::MAX`.
 ///
@@ -123,8 +123,8 @@ use self::estimates::KeptEstimates;
 ///
 /// # Memory ordering
 ///
-/// That of the limiter. Besides, an [`update`](Queued::update) happens before the grants of those who
-/// were in line when it returned.
+/// As the limiter orders it. Besides, an [`update`](Queued::update) happens before the grants of
+/// callers that were in line when it returned.
 pub struct Queued<L, C = DefaultClock> {
     line: CachePadded<OutsideLine>,
     limiter: L,
@@ -150,12 +150,12 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
         Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock, kept: OnceLock::new() }
     }
 
-    /// Runs `change` on the limiter, and then lets those in line look again, as they may be due
+    /// Runs `change` on the limiter, and then lets the line look again, as callers may be due
     /// earlier, later or never.
     ///
-    /// For a change of the limit, a [`Receipt`] that is given back, a lease that is dropped: anything
-    /// that brings permits otherwise than by time. Locks the line for a moment; those in it ask
-    /// the limiter. If `change` panics, the first in line is woken, and looks again.
+    /// For a change of the limit, a [`Receipt`] that is given back, a lease that is dropped:
+    /// anything that brings permits otherwise than by time. Locks the line for a moment; its
+    /// callers ask the limiter. If `change` panics, the first in line is woken, and looks again.
     ///
     /// # Examples
     ///
@@ -186,8 +186,7 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
         self.line.is_gated()
     }
 
-    /// Returns the wrapped limiter. Calls of it do not wait for those in line, and do not tell them
-    /// anything.
+    /// Returns the wrapped limiter. Calls of it do not wait for the line, and tell it nothing.
     #[must_use]
     pub fn limiter(&self) -> &L {
         &self.limiter
@@ -261,10 +260,10 @@ impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
 }
 
 /// Each call is the limiter's, as long as nobody stands in line. A call that finds somebody there
-/// settles for those who are due, if the line's lock is free, and is denied if anybody is left; its
-/// `retry_after` is then an estimate of when the last one has had its turn.
+/// serves the line, if its lock is free, and is denied if anybody is left; its `retry_after` is
+/// then an estimate of the end of the last turn.
 ///
-/// [`peek`](Limiter::peek) does the same. Requests for 0 permits are the limiter's in any case.
+/// So does [`peek`](Limiter::peek). Requests for 0 permits are the limiter's in any case.
 impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
@@ -290,7 +289,7 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
         self.unless_gated(permits)?.try_acquire_revocable(permits)
     }
 
-    /// Makes the limiter full again, and grants those in line what they wait for.
+    /// Makes the limiter full again, and serves the line.
     fn reset(&self) {
         self.update(Limiter::reset);
     }
@@ -304,7 +303,7 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
     }
 }
 
-/// An estimate that gives permits back lets those in line look again.
+/// An estimate that gives permits back lets the line look again.
 impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
         let limiter = self.unless_gated(permits)?;

@@ -17,30 +17,29 @@ use crate::limiter::Limiter;
 
 /// Limiters that callers can wait for: in one line for threads and tasks, first come, first served.
 ///
-/// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
-/// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
-/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn: for a
-/// bucket exact, and with the caller's own permits (but too early if a caller has left ahead of a
-/// reservation that still stands in line). For a window an estimate, of when the last in
-/// line is due, as that one was told; a caller that comes back then may find that they have left it
-/// nothing.
+/// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a
+/// `force` and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not
+/// overtake waiting callers. Its `retry_after` then is the wait until all in line have had their
+/// turn. For a bucket it is exact, and includes the caller's own permits (but too early if a caller
+/// has left ahead of a reservation that still stands in line). For a window it is an estimate, as
+/// the last in line was told; by then the line may have left nothing.
 ///
-/// A [`Queued`](crate::wait::Queued) implements it for any limiter, with a line that is not part of the
-/// limiter's word; it says what differs. A [`Counted`](crate::compose::Counted) and a
+/// A [`Queued`](crate::wait::Queued) implements it for any limiter, with a line that is not part of
+/// the limiter's word; it tells the differences. A [`Counted`](crate::compose::Counted) and a
 /// [`Gate`](crate::compose::Gate) implement it if the limiter inside does, with its line.
 ///
-/// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
-/// turn: if it is told later, callers may receive up to one request more in a span of time than the
-/// bound says. A window counts it in the window in which the line is settled: what an earlier one
-/// would have granted, had anybody come, is lost.
+/// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of
+/// its turn: if it is told later, callers may receive up to one request more in a span of time than
+/// the bound says. A window counts it in the window in which the line is served: permits of an
+/// earlier one are lost if nobody came.
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
 /// waits allocates the line; a line takes about eighty bytes for each caller in it. To stand in
 /// line for a window may take a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is
-/// due: it then settles for those in line, reads the clock again, and wakes those that it grants
-/// their permits. (A verb that must not block only tries the lock.)
+/// due: it then serves the line, reads the clock again, and wakes callers that it grants their
+/// permits. (A verb that must not block only tries the lock.)
 ///
 /// # Examples
 ///
@@ -60,8 +59,7 @@ use crate::limiter::Limiter;
 /// ```
 #[doc(alias = "until_ready")]
 pub trait Wait: Limiter {
-    /// Returns the line before this limiter, to ask about it, to bound it or to close it. It is the
-    /// same one every time.
+    /// Returns the line before this limiter, to ask about it, to bound it or to close it.
     ///
     /// Where a limiter of your own returns another one than before, a `RateLimited` type that waits
     /// stands there anew, and its turn in the line before passes unused.
@@ -79,22 +77,22 @@ pub trait Wait: Limiter {
         self.acquire_async(permits).wait()
     }
 
-    /// Does the same as [`acquire`](Wait::acquire), for no longer than `timeout` by the limiter's
+    /// Waits as [`acquire`](Wait::acquire) does, for no longer than `timeout` by the limiter's
     /// clock. If the permits are not due by then, it does not wait at all.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TimedOut`], and those of [`acquire`](Wait::acquire).
+    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](Wait::acquire).
     fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<Grant, AcquireError> {
         self.acquire_async(permits).timeout(timeout).wait()
     }
 
-    /// Does the same as [`acquire_timeout`](Wait::acquire_timeout) with the time until `deadline`.
-    /// After the deadline, takes nothing.
+    /// Waits as [`acquire_timeout`](Wait::acquire_timeout) does, until `deadline`. After the
+    /// deadline, takes nothing.
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire_timeout`](Wait::acquire_timeout).
+    /// As for [`acquire_timeout`](Wait::acquire_timeout).
     fn acquire_until(&self, permits: u64, deadline: Instant) -> Result<Grant, AcquireError> {
         self.acquire_async(permits).wait_until(deadline)
     }
@@ -110,8 +108,9 @@ pub trait Wait: Limiter {
 /// have been earned.
 ///
 /// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
-/// of a bucket are for different instants, in the order in which they were made. (In line, one that is made
-/// after callers have left may be for an earlier instant than one before it, which keeps what it was told.)
+/// of a bucket are for different instants, in the order in which they were made. (In line, one that
+/// is made after callers have left may be for an earlier instant than one before it, which keeps
+/// its own.)
 ///
 /// While callers wait in line, a reservation takes a place behind them: it is told the instant of its turn
 /// and keeps that, whatever becomes of the line. It counts for the bounds of the line, and is neither
@@ -122,17 +121,17 @@ pub trait Wait: Limiter {
 /// `CalendarWindow` and `Budget`.
 ///
 /// A window reserves permits of windows to come, as far ahead as its `with_reservations` allows. A
-/// reservation is for the first window that has room for it after those that were reserved before: for
-/// the instant at which that begins, or at once if it is the present one. **In each window, what is
-/// granted and what is reserved are at most the limit.** As soon as a later window is reserved, the
-/// earlier ones are closed: what they have left is lost, as it is while a caller waits in line. A change
-/// of the limit leaves what was reserved where it is. A reset forgets it, and so does a snapshot, which
-/// counts it in the present window.
+/// reservation is for the first window that has room for it after those that were reserved before:
+/// for the instant at which that begins, or at once if it is the present one. **In each window,
+/// grants and reservations together are at most the limit.** As soon as a later window is reserved,
+/// the earlier ones are closed: their rest is lost, as it is while a caller waits in line. A change
+/// of the limit leaves reservations where they are. A reset forgets them, and so does a snapshot,
+/// which counts them in the present window.
 ///
-/// Others cannot reserve exactly. In a `SlidingCounter` what is granted until then would weigh on the
-/// window to come, and a reservation would fade from the start of its window instead of its instant. A
-/// `SlidingWindow`, a `MultiWindow` and the logs judge by the dates of all permits in the last `W`; one
-/// with a date to come would be counted in spans that end before it.
+/// Others cannot reserve exactly. In a `SlidingCounter` grants until then would weigh on the window
+/// to come, and a reservation would fade from the start of its window instead of its instant. A
+/// `SlidingWindow`, a `MultiWindow` and the logs judge by the dates of all permits in the last `W`;
+/// one with a date to come would be counted in spans that end before it.
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
@@ -156,8 +155,7 @@ pub trait Reserve: Limiter {
     ///
     /// # Errors
     ///
-    /// The same as for [`reserve_within`](Reserve::reserve_within), except for
-    /// [`AcquireError::TimedOut`].
+    /// As for [`reserve_within`](Reserve::reserve_within), except for [`AcquireError::TimedOut`].
     fn reserve(&self, permits: u64) -> Result<Reservation<'_>, AcquireError> {
         self.reserve_within(permits, Duration::MAX)
     }
@@ -174,7 +172,7 @@ impl<'a> Line<'a> {
         Line { line: CountedLine { limiter, counts: None } }
     }
 
-    /// Returns the same line, with `counts` of the answers to those that ask through this.
+    /// Makes `counts` count the answers to callers that ask through this.
     #[cfg(feature = "alloc")]
     pub(crate) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
         Line { line: CountedLine { counts: Some(counts), ..self.line } }
@@ -201,13 +199,13 @@ impl Line<'_> {
         self.limiter().queue().waiters()
     }
 
-    /// Returns the permits that those in line wait for. Lock-free; may be out of date.
+    /// Returns the permits that the line waits for. Lock-free; may be out of date.
     #[must_use]
     pub fn permits(&self) -> u64 {
         self.limiter().queue().permits()
     }
 
-    /// Bounds the line. Callers that already stand in it stay, but for those who would wait longer than
+    /// Bounds the line. Callers that already stand in it stay, unless they would wait longer than
     /// the new [longest wait](LineLimits::max_wait).
     ///
     /// # Examples
@@ -228,8 +226,8 @@ impl Line<'_> {
     }
 
     /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
-    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep what they were
-    /// told.
+    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep
+    /// their instants.
     pub fn close(&self) {
         line::close(self.limiter());
     }
@@ -292,14 +290,15 @@ macro_rules! reserves_windows {
             /// [`Reserve`](crate::wait::Reserve). By default, and with 0, only permits of the present window
             /// can be reserved.
             ///
-            /// * A grant costs the same.
+            /// * A grant costs no more.
             /// * Once a later window is reserved, the windows before it grant nothing more. A denial then
             ///   tells the wait until the last reserved window, or the next one if that has no room.
-            /// * A caller whose clock is a little behind that of others is denied until its clock reaches the
-            ///   present window.
+            /// * A caller whose clock is a little behind others is denied until its clock reaches
+            ///   the present window.
             /// * If the clock is set back by less than `ahead`, nothing is granted until it is where it was.
-            /// * What was used beyond an [`Estimate`](crate::settle::Estimate) is taken from the windows to come, as
-            ///   far ahead as they can be reserved, and from 32 windows at most; the rest is `Unpaid`.
+            /// * Use beyond an [`Estimate`](crate::settle::Estimate) is taken from the windows to
+            ///   come, as far ahead as they can be reserved, and from 32 windows at most; the rest
+            ///   is `Unpaid`.
             /// * `ahead` is at most a quarter of the time for which the limiter can number its windows. A
             ///   longer one is shortened to that.
             ///

@@ -39,11 +39,11 @@ where
     C: Clock,
     O: Observe<K>,
 {
-    /// The same as [`KeyTable::try_acquire`], in this tier.
+    /// Takes all permits or none, in this tier: see [`KeyTable::try_acquire`].
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTable::try_acquire`].
+    /// As for [`KeyTable::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         let call = self.call();
@@ -56,11 +56,11 @@ where
         }
     }
 
-    /// The same as [`KeyTable::try_acquire_up_to`], in this tier.
+    /// Takes as many permits as there are, in this tier: see [`KeyTable::try_acquire_up_to`].
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTable::try_acquire_up_to`].
+    /// As for [`KeyTable::try_acquire_up_to`].
     pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         if permits == 0 {
             return self.peek(key, 0);
@@ -70,11 +70,11 @@ where
         answer
     }
 
-    /// The same as [`KeyTable::try_acquire_revocable`], in this tier.
+    /// Takes permits with a receipt, in this tier: see [`KeyTable::try_acquire_revocable`].
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTable::try_acquire_revocable`].
+    /// As for [`KeyTable::try_acquire_revocable`].
     pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied>
     where
         C: Sync,
@@ -94,11 +94,11 @@ where
         })
     }
 
-    /// The same as [`KeyTable::peek`], in this tier.
+    /// Looks, in this tier: see [`KeyTable::peek`].
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTable::peek`].
+    /// As for [`KeyTable::peek`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.call().peek(key, permits)
     }
@@ -250,12 +250,12 @@ where
 
     /// Takes as many of `permits` for the key as it has.
     ///
-    /// Otherwise the same as [`try_acquire`](KeyTable::try_acquire). If there is no slot for the
-    /// key, [`WhenFull::Admit`](crate::keyed::WhenFull::Admit) grants all of them, up to the burst.
+    /// All else is as for [`try_acquire`](KeyTable::try_acquire). If there is no slot for the key,
+    /// [`WhenFull::Admit`](crate::keyed::WhenFull::Admit) grants all of them, up to the burst.
     ///
     /// # Errors
     ///
-    /// The same as for `try_acquire` of one permit.
+    /// As for `try_acquire` of one permit.
     pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire_up_to(key, permits)
     }
@@ -267,7 +267,7 @@ where
     ///
     /// # Errors
     ///
-    /// The same as for `try_acquire`.
+    /// As for `try_acquire`.
     pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied>
     where
         C: Sync,
@@ -275,12 +275,12 @@ where
         self.first_tier().try_acquire_revocable(key, permits)
     }
 
-    /// Returns what [`try_acquire`](KeyTable::try_acquire) would answer, if there was a slot for
-    /// the key. Lock-free; does not allocate; reads the clock once; writes nothing.
+    /// Returns the answer that [`try_acquire`](KeyTable::try_acquire) would give, if there was a
+    /// slot for the key. Lock-free; does not allocate; reads the clock once; writes nothing.
     ///
     /// # Errors
     ///
-    /// The same as for `try_acquire`, except [`Denied::Full`].
+    /// As for `try_acquire`, except [`Denied::Full`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().peek(key, permits)
     }
@@ -324,16 +324,16 @@ where
 }
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
-    /// Forgets what the key has spent, and returns whether there was anything to forget. The key
-    /// then has its whole burst; permits that it was granted before no longer count.
+    /// Forgets the spending of the key, and returns whether there was any. The key then has its
+    /// whole burst; permits that it was granted before no longer count.
     ///
     /// Lock-free; does not allocate; reads the clock.
     pub fn remove(&self, key: &K) -> bool {
         self.table.remove(self.place(key))
     }
 
-    /// Resets the key to its whole burst. The same as [`remove`](KeyTable::remove): to the table an
-    /// idle key and a forgotten one are one and the same.
+    /// Resets the key to its whole burst, by [`remove`](KeyTable::remove): the table does not tell
+    /// an idle key from a forgotten one.
     pub fn reset(&self, key: &K) {
         self.remove(key);
     }
