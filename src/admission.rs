@@ -256,7 +256,7 @@ impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
         self.admit_async(permits).wait()
     }
 
-    /// Does the same as [`admit`](Admission::admit), for no longer than `timeout`, which is for both
+    /// Waits as [`admit`](Admission::admit) does, for no longer than `timeout`, which is for both
     /// waits: by the system's monotonic clock, and what is left for the rate by that of the rate. If
     /// the permits are not due by then, it does not wait for them at all.
     ///
@@ -275,12 +275,12 @@ impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
         self.admit_async(permits).timeout(timeout).wait()
     }
 
-    /// Does the same as [`admit_timeout`](Admission::admit_timeout) with the time until `deadline`.
+    /// Waits as [`admit_timeout`](Admission::admit_timeout) does, until `deadline`.
     /// After the deadline, takes nothing.
     ///
     /// # Errors
     ///
-    /// The same as for [`admit_timeout`](Admission::admit_timeout).
+    /// As for [`admit_timeout`](Admission::admit_timeout).
     pub fn admit_until(
         &self,
         permits: u64,

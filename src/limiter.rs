@@ -81,7 +81,7 @@ pub trait Limiter: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Limiter::try_acquire).
+    /// As for [`try_acquire`](Limiter::try_acquire).
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
     /// Returns the answer that would be given to the last of several requests, made one after the
@@ -98,14 +98,14 @@ pub trait Limiter: Send + Sync {
         self.peek(permits)
     }
 
-    /// Does the same as [`try_acquire`](Limiter::try_acquire), and returns a [`Receipt`] that
+    /// Takes permits as [`try_acquire`](Limiter::try_acquire) does, and returns a [`Receipt`] that
     /// can give the permits back as long as nothing else has happened to the limiter.
     ///
     /// Receipts of the default implementation cannot give anything back.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Limiter::try_acquire).
+    /// As for [`try_acquire`](Limiter::try_acquire).
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.try_acquire(permits).map(Receipt::spent)
     }

@@ -120,7 +120,7 @@ impl<C: Clock> Shaper<C> {
     /// The largest size of a queue, and the largest burst.
     pub const MAX: u64 = DrainQueue::MAX;
 
-    /// Does the same as [`new`](Shaper::new) on `clock`, which is read once.
+    /// Creates one as [`new`](Shaper::new) does, on `clock`, which is read once.
     #[must_use]
     pub fn with_clock(rate: Rate, size: u64, clock: C) -> Shaper<C> {
         let now_nanos = clock.now_nanos();
@@ -172,7 +172,7 @@ impl<C: Clock> Shaper<C> {
     ///
     /// # Errors
     ///
-    /// [`ShaperError::TooLate`] if they would not, and those of [`shape`](Shaper::shape).
+    /// [`ShaperError::TooLate`] if they would not, and the errors of [`shape`](Shaper::shape).
     pub fn shape_within(
         &self,
         permits: u64,
@@ -206,17 +206,17 @@ impl<C: Clock> Shaper<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`shape`](Shaper::shape), at once.
+    /// As for [`shape`](Shaper::shape), at once.
     pub fn acquire(&self, permits: u64) -> Result<(), ShaperError> {
         self.shape(permits).map(Scheduled::wait)
     }
 
-    /// Does the same as [`acquire`](Shaper::acquire), if the permits leave within `timeout`.
+    /// Waits as [`acquire`](Shaper::acquire) does, if the permits leave within `timeout`.
     /// Otherwise it does not wait at all.
     ///
     /// # Errors
     ///
-    /// Those of [`shape_within`](Shaper::shape_within), at once.
+    /// As for [`shape_within`](Shaper::shape_within), at once.
     pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), ShaperError> {
         self.shape_within(permits, timeout).map(Scheduled::wait)
     }
@@ -225,7 +225,7 @@ impl<C: Clock> Shaper<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`shape`](Shaper::shape), at the first poll.
+    /// As for [`shape`](Shaper::shape), at the first poll.
     ///
     /// # Cancel safety
     ///

@@ -185,11 +185,11 @@ impl WarmUp {
 }
 
 impl<C: Clock> WarmUp<C> {
-    /// Does the same as [`new`](WarmUp::new) on `clock`, which is read once.
+    /// Creates one as [`new`](WarmUp::new) does, on `clock`, which is read once.
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](WarmUp::new).
+    /// As for [`new`](WarmUp::new).
     pub fn with_clock(rate: Rate, warm_up: Duration, clock: C) -> Result<WarmUp<C>, ConfigError> {
         let warm_up_nanos = nanos(warm_up);
         if warm_up_nanos > MAX_WARM_UP_NANOS {

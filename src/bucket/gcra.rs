@@ -59,7 +59,7 @@ use crate::wait::traits::waits;
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when a
-/// cell conforms passes. After several lost races for the same word, a caller has priority over
+/// cell conforms passes. After several lost races for one word, a caller has priority over
 /// later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -76,7 +76,7 @@ impl Gcra {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](Gcra::with_clock).
+    /// As for [`with_clock`](Gcra::with_clock).
     pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra, ConfigError> {
         Gcra::with_clock(interval, tolerance, DefaultClock::default())
     }
@@ -150,7 +150,7 @@ impl<C: Clock> Gcra<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](Gcra::with_clock); the limiter is then unchanged.
+    /// As for [`with_clock`](Gcra::with_clock); the limiter is then unchanged.
     pub fn reconfigure(
         &self,
         interval: Duration,

@@ -58,12 +58,12 @@ use crate::wait::traits::waits;
 ///
 /// # Accuracy
 ///
-/// The same as for [`TokenBucket`](crate::TokenBucket).
+/// As for [`TokenBucket`](crate::TokenBucket).
 ///
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
-/// there is room gets it. After several lost races for the same word, a caller has priority over
+/// there is room gets it. After several lost races for one word, a caller has priority over
 /// later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering

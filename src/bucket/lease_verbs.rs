@@ -41,7 +41,7 @@ macro_rules! lease_verbs {
             ///
             /// # Errors
             ///
-            /// The same as for [`try_acquire`](Self::try_acquire);
+            /// As for [`try_acquire`](Self::try_acquire);
             /// [`Denied::TooLarge`](crate::Denied::TooLarge) also for more than
             /// [`Lease::MAX`](crate::lease::Lease::MAX).
             ///
@@ -60,12 +60,12 @@ macro_rules! lease_verbs {
                 self.core.lease_exact(permits)
             }
 
-            /// Does the same as [`lease`](Self::lease); the lease keeps the limiter alive, so it
+            /// Takes a lease as [`lease`](Self::lease) does. The lease keeps the limiter alive, so it
             /// can be moved to another thread or kept in a struct.
             ///
             /// # Errors
             ///
-            /// The same as for [`lease`](Self::lease).
+            /// As for [`lease`](Self::lease).
             ///
             /// # Examples
             ///
@@ -93,12 +93,12 @@ macro_rules! lease_verbs {
                 Ok(self.lease(permits)?.owned(alloc::sync::Arc::clone(self) as _))
             }
 
-            /// Does the same as [`lease_exact`](Self::lease_exact); the lease keeps the limiter
+            /// Takes a lease as [`lease_exact`](Self::lease_exact) does. The lease keeps the limiter
             /// alive, as with [`lease_owned`](Self::lease_owned).
             ///
             /// # Errors
             ///
-            /// The same as for [`lease_exact`](Self::lease_exact).
+            /// As for [`lease_exact`](Self::lease_exact).
             #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
             pub fn lease_exact_owned(
                 self: &alloc::sync::Arc<Self>,

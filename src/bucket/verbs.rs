@@ -47,7 +47,7 @@ macro_rules! verbs {
             ///
             /// # Errors
             ///
-            /// The same as for [`try_acquire`](Self::try_acquire).
+            /// As for [`try_acquire`](Self::try_acquire).
             ///
             /// # Examples
             ///

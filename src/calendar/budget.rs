@@ -143,7 +143,7 @@ impl<C: Clock> Budget<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`daily`](Budget::daily).
+    /// As for [`daily`](Budget::daily).
     pub fn with_clock(amount: u64, zone: &str, clock: C) -> Result<Budget<C>, CalendarError> {
         Ok(Budget { core: Days::new(checked(amount)?, zone, clock)? })
     }

@@ -64,7 +64,7 @@ use crate::window::verbs::window_verbs;
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
-/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// there are permits gets them. After several lost races for one word, a caller has priority
 /// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -96,7 +96,7 @@ impl<C: Clock> CalendarWindow<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](CalendarWindow::new).
+    /// As for [`new`](CalendarWindow::new).
     pub fn with_clock(
         limit: u64,
         calendar: Calendar,

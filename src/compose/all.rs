@@ -113,7 +113,7 @@ impl<L: Limiter> All<L> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](All::try_acquire), if not even one is available.
+    /// As for [`try_acquire`](All::try_acquire), if not even one is available.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let mut wanted = permits;
         let mut refused = None;
@@ -149,17 +149,17 @@ impl<L: Limiter> All<L> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](All::try_acquire).
+    /// As for [`try_acquire`](All::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.look(|limiter, _| limiter.peek(permits)).map(|scarcity| scarcity.grant)
     }
 
-    /// Does the same as [`try_acquire`](All::try_acquire), and returns a [`Receipt`] for all
+    /// Takes permits as [`try_acquire`](All::try_acquire) does, and returns a [`Receipt`] for all
     /// of the limiters. Allocates.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](All::try_acquire).
+    /// As for [`try_acquire`](All::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let scarcity = self.look(|limiter, _| limiter.peek(permits))?;
         let mut receipts = Vec::with_capacity(self.limiters.len());

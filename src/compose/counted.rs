@@ -69,11 +69,11 @@ use self::waits::WaitCounts;
 ///
 /// # Fairness
 ///
-/// That of the limiter.
+/// As for the limiter.
 ///
 /// # Memory ordering
 ///
-/// That of the limiter. Besides, what a caller did before a call that is in the counts happens before
+/// As for the limiter. Besides, what a caller did before a call that is in the counts happens before
 /// what their reader does afterwards.
 pub struct Counted<L> {
     limiter: L,

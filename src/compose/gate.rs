@@ -169,7 +169,7 @@ impl Word for GateMode {
 ///
 /// # Fairness
 ///
-/// That of the limiter.
+/// As for the limiter.
 ///
 /// # Memory ordering
 ///

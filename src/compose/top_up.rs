@@ -80,13 +80,13 @@ use crate::limiter::Limiter;
 ///
 /// # Fairness
 ///
-/// That of the limiter. Of two requests that the limiter denies, the smaller one may be paid.
+/// As for the limiter. Of two requests that the limiter denies, the smaller one may be paid.
 ///
 /// Callers that wait in a `Queued` around it learn of an addition that is made by its `update`.
 ///
 /// # Memory ordering
 ///
-/// That of the limiter, for its grants. What a thread did before it added permits, or took them from
+/// As for the limiter, for its grants. What a thread did before it added permits, or took them from
 /// the balance, happens before what a thread does that is granted permits of the balance later, or finds
 /// that balance by a look at it.
 #[doc(alias = "bonus")]

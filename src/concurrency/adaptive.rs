@@ -54,11 +54,11 @@ use self::timed::TimedInFlight;
 ///
 /// # Fairness
 ///
-/// That of a [`ConcurrencyLimit`].
+/// As for a [`ConcurrencyLimit`].
 ///
 /// # Memory ordering
 ///
-/// That of a [`ConcurrencyLimit`].
+/// As for a [`ConcurrencyLimit`].
 ///
 /// # Examples
 ///
@@ -120,12 +120,12 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
         Ok(TimedInFlight::begin(Home::Borrowed(self), permits, in_flight))
     }
 
-    /// Does the same as [`try_acquire`](Adaptive::try_acquire), with a guard that keeps the limit
+    /// Takes permits as [`try_acquire`](Adaptive::try_acquire) does, with a guard that keeps the limit
     /// alive: for tasks, and for structs that hold a guard. Clones the `Arc`, if granted.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Adaptive::try_acquire).
+    /// As for [`try_acquire`](Adaptive::try_acquire).
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
     #[inline]
     pub fn try_acquire_owned(

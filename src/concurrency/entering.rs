@@ -186,14 +186,14 @@ impl ConcurrencyLimit {
         self.acquire_async(permits).wait()
     }
 
-    /// Does the same as [`acquire`](ConcurrencyLimit::acquire), for no longer than `timeout` by the
+    /// Waits as [`acquire`](ConcurrencyLimit::acquire) does, for no longer than `timeout` by the
     /// system's monotonic clock. With a timeout of zero it tries once and does not stand in line.
     /// Permits that come back in time are granted, even if the thread runs later; so may be those
     /// that come back after the time and before the thread runs.
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TimedOut`], and those of [`acquire`](ConcurrencyLimit::acquire).
+    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](ConcurrencyLimit::acquire).
     pub fn acquire_timeout(
         &self,
         permits: u64,
@@ -207,7 +207,7 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire_timeout`](ConcurrencyLimit::acquire_timeout).
+    /// As for [`acquire_timeout`](ConcurrencyLimit::acquire_timeout).
     pub fn acquire_until(
         &self,
         permits: u64,

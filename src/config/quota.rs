@@ -64,7 +64,7 @@ impl Quota {
     ///
     /// # Errors
     ///
-    /// The same as for [`Rate::new`].
+    /// As for [`Rate::new`].
     pub const fn per_second(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_second(permits))
     }
@@ -73,7 +73,7 @@ impl Quota {
     ///
     /// # Errors
     ///
-    /// The same as for [`Rate::new`].
+    /// As for [`Rate::new`].
     pub const fn per_minute(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_minute(permits))
     }
@@ -82,7 +82,7 @@ impl Quota {
     ///
     /// # Errors
     ///
-    /// The same as for [`Rate::new`].
+    /// As for [`Rate::new`].
     pub const fn per_hour(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_hour(permits))
     }
@@ -91,7 +91,7 @@ impl Quota {
     ///
     /// # Errors
     ///
-    /// The same as for [`Rate::new`].
+    /// As for [`Rate::new`].
     pub const fn per_day(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_day(permits))
     }

@@ -97,7 +97,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Rate::new).
+    /// As for [`new`](Rate::new).
     pub const fn per_second(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_SECOND))
     }
@@ -106,7 +106,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Rate::new).
+    /// As for [`new`](Rate::new).
     pub const fn per_minute(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_MINUTE))
     }
@@ -115,7 +115,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Rate::new).
+    /// As for [`new`](Rate::new).
     pub const fn per_hour(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_HOUR))
     }
@@ -124,7 +124,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Rate::new).
+    /// As for [`new`](Rate::new).
     pub const fn per_day(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_DAY))
     }
@@ -133,7 +133,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Rate::new).
+    /// As for [`new`](Rate::new).
     pub const fn every(interval: Duration) -> Result<Rate, ConfigError> {
         Rate::new(1, interval)
     }

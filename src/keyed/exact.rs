@@ -168,7 +168,7 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// # Accuracy
 ///
-/// That of the limiter, for each key: two keys never share anything. See [`Buckets`] and
+/// As for the limiter, for each key: two keys never share anything. See [`Buckets`] and
 /// [`Each`](crate::keyed::Each).
 ///
 /// # Fairness
@@ -178,7 +178,7 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// # Memory ordering
 ///
 /// Everything that a caller did before its grant happens before everything that a caller with a
-/// later grant for the same key does after that, as long as the key is known.
+/// later grant for the key does after that, as long as the key is known.
 pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
     store: Store<K, L>,
     hasher: S,

@@ -64,10 +64,10 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](KeyedLimiter::try_acquire) of one permit.
+    /// As for [`try_acquire`](KeyedLimiter::try_acquire) of one permit.
     fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
 
-    /// Does the same as [`try_acquire`](KeyedLimiter::try_acquire), and returns a [`Receipt`] that can
+    /// Takes permits as [`try_acquire`](KeyedLimiter::try_acquire) does, and returns a [`Receipt`] that can
     /// give the permits back as long as nothing else has happened to the key.
     ///
     /// Receipts of the default implementation cannot give anything back: those of a `Keyed` and of
@@ -75,7 +75,7 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](KeyedLimiter::try_acquire).
+    /// As for [`try_acquire`](KeyedLimiter::try_acquire).
     fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.try_acquire(key, permits).map(Receipt::spent)
     }

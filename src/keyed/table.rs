@@ -132,7 +132,7 @@ pub enum DefaultHasher {}
 /// from empty to full (4 us for a second). Rounding errors do not add up.
 /// [`retry_after`](Denied::retry_after) is up to a tick late. The small word has a price:
 ///
-/// * **Two keys may share a budget.** They do if they have 24 bits and a line in common, as long as
+/// * **Two keys may share a budget.** They do if they share 24 bits and a line, as long as
 ///   both are live: at the rated load, fewer than one in a million new keys collides with another.
 ///   Together they are then admitted as much as one key: never more, but each gets less. (Removing
 ///   one removes both.)
@@ -180,7 +180,7 @@ pub enum DefaultHasher {}
 /// synchronize.
 ///
 /// The algorithm is original to this crate; the two lines of a key come from cuckoo filters (Fan,
-/// Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.
+/// Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without their moves.
 pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
     table: LineTable<C>,
     /// The first tier, which is here so that no pointer has to be followed.

@@ -113,7 +113,7 @@ impl<C: Clock> PenaltyBox<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](PenaltyBox::try_acquire).
+    /// As for [`try_acquire`](PenaltyBox::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.core.check(&self.word, permits)
     }

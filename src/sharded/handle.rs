@@ -26,7 +26,7 @@ impl<C: Clock> Shard<'_, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Sharded::try_acquire`].
+    /// As for [`Sharded::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_at(self.index, permits)
@@ -36,7 +36,7 @@ impl<C: Clock> Shard<'_, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Sharded::try_acquire_up_to`].
+    /// As for [`Sharded::try_acquire_up_to`].
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_up_to_at(self.index, permits)
     }
@@ -47,7 +47,7 @@ impl<'a, C: Clock + Sync> Shard<'a, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Sharded::lease`].
+    /// As for [`Sharded::lease`].
     pub fn lease(&self, permits: u64) -> Result<Lease<'a>, Denied> {
         self.limiter.lease_at(self.index, permits)
     }
@@ -56,7 +56,7 @@ impl<'a, C: Clock + Sync> Shard<'a, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Sharded::try_acquire_revocable`].
+    /// As for [`Sharded::try_acquire_revocable`].
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'a>, Denied> {
         self.limiter.acquire_revocable_at(self.index, permits)
     }

@@ -75,7 +75,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Sharded::try_acquire).
+    /// As for [`try_acquire`](Sharded::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let (outside, _) = self.shards.look();
         let reading = self.root.look_at(self.clock().now_nanos());
@@ -175,7 +175,7 @@ impl<C: Clock + Sync> Sharded<C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Sharded::try_acquire); [`Denied::TooLarge`] also for more
+    /// As for [`try_acquire`](Sharded::try_acquire); [`Denied::TooLarge`] also for more
     /// than [`Lease::MAX`].
     ///
     /// # Examples
@@ -195,12 +195,12 @@ impl<C: Clock + Sync> Sharded<C> {
         self.lease_exact_at(thread_index(), permits)
     }
 
-    /// Does the same as [`lease`](Sharded::lease); the lease keeps the limiter alive, so it can be
+    /// Takes a lease as [`lease`](Sharded::lease) does. The lease keeps the limiter alive, so it can be
     /// moved to another thread or kept in a struct.
     ///
     /// # Errors
     ///
-    /// The same as for [`lease`](Sharded::lease).
+    /// As for [`lease`](Sharded::lease).
     #[cfg(target_has_atomic = "ptr")]
     pub fn lease_owned(self: &Arc<Self>, permits: u64) -> Result<Lease<'static>, Denied>
     where
@@ -209,12 +209,12 @@ impl<C: Clock + Sync> Sharded<C> {
         Ok(self.lease(permits)?.owned(Arc::clone(self) as _))
     }
 
-    /// Does the same as [`lease_exact`](Sharded::lease_exact); the lease keeps the limiter alive,
+    /// Takes a lease as [`lease_exact`](Sharded::lease_exact) does. The lease keeps the limiter alive,
     /// as with [`lease_owned`](Sharded::lease_owned).
     ///
     /// # Errors
     ///
-    /// The same as for [`lease_exact`](Sharded::lease_exact).
+    /// As for [`lease_exact`](Sharded::lease_exact).
     #[cfg(target_has_atomic = "ptr")]
     pub fn lease_exact_owned(self: &Arc<Self>, permits: u64) -> Result<Lease<'static>, Denied>
     where
@@ -223,12 +223,12 @@ impl<C: Clock + Sync> Sharded<C> {
         Ok(self.lease_exact(permits)?.owned(Arc::clone(self) as _))
     }
 
-    /// Does the same as [`try_acquire`](Sharded::try_acquire), and returns a [`Receipt`] that can
+    /// Takes permits as [`try_acquire`](Sharded::try_acquire) does, and returns a [`Receipt`] that can
     /// give the permits back. Their capacity stays reserved while the receipt lives.
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](Sharded::try_acquire).
+    /// As for [`try_acquire`](Sharded::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.acquire_revocable_at(thread_index(), permits)
     }

@@ -120,7 +120,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Calendar::new).
+    /// As for [`new`](Calendar::new).
     pub fn minutes(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Minute, zone)
     }
@@ -129,7 +129,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Calendar::new).
+    /// As for [`new`](Calendar::new).
     pub fn hours(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Hour, zone)
     }
@@ -138,7 +138,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Calendar::new).
+    /// As for [`new`](Calendar::new).
     pub fn days(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Day, zone)
     }
@@ -147,7 +147,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Calendar::new).
+    /// As for [`new`](Calendar::new).
     pub fn weeks(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Week, zone)
     }
@@ -156,7 +156,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The same as for [`new`](Calendar::new).
+    /// As for [`new`](Calendar::new).
     pub fn months(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Month, zone)
     }

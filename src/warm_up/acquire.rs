@@ -14,17 +14,17 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`reserve`](WarmUp::reserve), at once.
+    /// As for [`reserve`](WarmUp::reserve), at once.
     pub fn acquire(&self, permits: u64) -> Result<(), AcquireError> {
         self.reserve(permits).map(Scheduled::wait)
     }
 
-    /// Does the same as [`acquire`](WarmUp::acquire), if the permits may be used within `timeout`.
+    /// Waits as [`acquire`](WarmUp::acquire) does, if the permits may be used within `timeout`.
     /// Otherwise it does not wait at all.
     ///
     /// # Errors
     ///
-    /// Those of [`reserve_within`](WarmUp::reserve_within), at once.
+    /// As for [`reserve_within`](WarmUp::reserve_within), at once.
     pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), AcquireError> {
         self.reserve_within(permits, timeout).map(Scheduled::wait)
     }
@@ -33,7 +33,7 @@ impl<C: Clock> WarmUp<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`reserve`](WarmUp::reserve), at the first poll.
+    /// As for [`reserve`](WarmUp::reserve), at the first poll.
     ///
     /// # Cancel safety
     ///

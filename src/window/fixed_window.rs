@@ -80,7 +80,7 @@ impl FixedWindow {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](FixedWindow::with_clock).
+    /// As for [`with_clock`](FixedWindow::with_clock).
     pub fn new(limit: Rate) -> Result<FixedWindow, ConfigError> {
         FixedWindow::with_clock(limit, DefaultClock::default())
     }
@@ -225,7 +225,7 @@ impl WindowFromFirst {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](WindowFromFirst::with_clock).
+    /// As for [`with_clock`](WindowFromFirst::with_clock).
     pub fn new(limit: Rate) -> Result<WindowFromFirst, ConfigError> {
         WindowFromFirst::with_clock(limit, DefaultClock::default())
     }

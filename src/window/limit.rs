@@ -47,7 +47,7 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// The same as for [`set`](Limit::set), but [`ConfigError::NewLimit`] if it is above the most.
+    /// As for [`set`](Limit::set), but [`ConfigError::NewLimit`] if it is above the most.
     pub(crate) fn raise(&self, permits: u64) -> Result<(), ConfigError> {
         if permits > self.max {
             return Err(ConfigError::NewLimit { limit: permits, max: self.max });

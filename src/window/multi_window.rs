@@ -66,7 +66,7 @@ use crate::settle::settles;
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
-/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// there are permits gets them. After several lost races for one word, a caller has priority
 /// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -84,7 +84,7 @@ impl MultiWindow {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](MultiWindow::with_clock).
+    /// As for [`with_clock`](MultiWindow::with_clock).
     pub fn new(limits: impl IntoIterator<Item = Rate>) -> Result<MultiWindow, ConfigError> {
         MultiWindow::with_clock(limits, MultiWindow::SLOTS, DefaultClock::default())
     }

@@ -72,7 +72,7 @@ use crate::settle::settles;
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
-/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// there are permits gets them. After several lost races for one word, a caller has priority
 /// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -89,7 +89,7 @@ impl SlidingCounter {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](SlidingCounter::with_clock).
+    /// As for [`with_clock`](SlidingCounter::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingCounter, ConfigError> {
         SlidingCounter::with_clock(limit, DefaultClock::default())
     }

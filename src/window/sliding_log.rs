@@ -55,7 +55,7 @@ use crate::limiter::Limiter;
 /// # Fairness
 ///
 /// Not first come, first served: a caller that asks when there are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
+/// several lost races for one word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -74,7 +74,7 @@ impl SlidingLog {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](SlidingLog::with_clock).
+    /// As for [`with_clock`](SlidingLog::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingLog, ConfigError> {
         SlidingLog::with_clock(limit, DefaultClock::default())
     }
@@ -188,7 +188,7 @@ one_limit!(SlidingLog<C>);
 /// # Fairness
 ///
 /// Not first come, first served: a caller that asks when there are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
+/// several lost races for one word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
 /// # Memory ordering
@@ -205,7 +205,7 @@ impl WeightedLog {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](WeightedLog::with_clock).
+    /// As for [`with_clock`](WeightedLog::with_clock).
     pub fn new(limit: Rate) -> Result<WeightedLog, ConfigError> {
         WeightedLog::with_clock(limit, DefaultClock::default())
     }

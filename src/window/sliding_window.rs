@@ -222,7 +222,7 @@ impl<C: Clock> SlidingWindow<C, Compact> {
     ///
     /// # Errors
     ///
-    /// The same as for [`with_clock`](SlidingWindow::with_clock).
+    /// As for [`with_clock`](SlidingWindow::with_clock).
     ///
     /// # Examples
     ///

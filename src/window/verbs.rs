@@ -82,7 +82,7 @@ macro_rules! window_verbs {
             ///
             /// # Errors
             ///
-            /// The same as for [`try_acquire`](Self::try_acquire).
+            /// As for [`try_acquire`](Self::try_acquire).
             ///
             /// # Examples
             ///
@@ -99,13 +99,13 @@ macro_rules! window_verbs {
                 self.core.peek(permits)
             }
 
-            /// Does the same as [`try_acquire`](Self::try_acquire), and returns a
+            /// Takes permits as [`try_acquire`](Self::try_acquire) does, and returns a
             /// [`Receipt`](crate::settle::Receipt) that can give the permits back as long as
             /// nothing else has happened to the limiter.
             ///
             /// # Errors
             ///
-            /// The same as for [`try_acquire`](Self::try_acquire).
+            /// As for [`try_acquire`](Self::try_acquire).
             pub fn try_acquire_revocable(
                 &self,
                 permits: u64,

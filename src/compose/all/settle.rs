@@ -28,7 +28,7 @@ impl<L: Settle> All<L> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](All::try_acquire).
+    /// As for [`try_acquire`](All::try_acquire).
     ///
     /// # Examples
     ///
@@ -65,7 +65,7 @@ impl<L: Settle> All<L> {
     ///
     /// # Errors
     ///
-    /// The same as for [`try_acquire`](All::try_acquire), for the amount of each limiter:
+    /// As for [`try_acquire`](All::try_acquire), for the amount of each limiter:
     /// [`Denied::which`] says which one denies.
     ///
     /// # Examples

@@ -132,12 +132,12 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
         self.acquire_async(permits).wait()
     }
 
-    /// Does the same as [`acquire`](Adaptive::acquire), for no longer than `timeout` by the system's
+    /// Waits as [`acquire`](Adaptive::acquire) does, for no longer than `timeout` by the system's
     /// monotonic clock.
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TimedOut`], and those of [`acquire`](Adaptive::acquire).
+    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](Adaptive::acquire).
     pub fn acquire_timeout(
         &self,
         permits: u64,

@@ -88,7 +88,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     ///
     /// # Errors
     ///
-    /// Those of [`ConcurrencyLimit::acquire`].
+    /// As for [`ConcurrencyLimit::acquire`].
     pub fn acquire<Q>(&self, key: &Q, permits: u64) -> Result<InFlight<'static>, InFlightError>
     where
         K: Borrow<Q>,
@@ -97,12 +97,12 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         self.acquire_async(key, permits)?.wait()
     }
 
-    /// Does the same as [`acquire`](KeyedConcurrency::acquire), for no longer than `timeout`; see
+    /// Waits as [`acquire`](KeyedConcurrency::acquire) does, for no longer than `timeout`; see
     /// [`ConcurrencyLimit::acquire_timeout`].
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TimedOut`], and those of [`acquire`](KeyedConcurrency::acquire).
+    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](KeyedConcurrency::acquire).
     pub fn acquire_timeout<Q>(
         &self,
         key: &Q,
@@ -121,7 +121,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire_timeout`](KeyedConcurrency::acquire_timeout).
+    /// As for [`acquire_timeout`](KeyedConcurrency::acquire_timeout).
     pub fn acquire_until<Q>(
         &self,
         key: &Q,

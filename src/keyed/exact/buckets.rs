@@ -59,7 +59,7 @@ use self::tiers::{Number, OneTier, Tiers};
 ///
 /// # Accuracy
 ///
-/// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
+/// As for a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
 /// come at the same times for all keys, counted from the creation of the store.
 pub struct Buckets<C = DefaultClock, T = OneTier> {
     clock: C,
@@ -130,7 +130,7 @@ impl<C: Clock, F> Buckets<C, Tiers<F>> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Buckets::tiered`].
+    /// As for [`Buckets::tiered`].
     pub fn tiered_with_clock<K>(
         quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: F,

@@ -36,7 +36,7 @@ where
     ///
     /// # Errors
     ///
-    /// The same as for [`TokenBucket::force`](crate::TokenBucket::force), and
+    /// As for [`TokenBucket::force`](crate::TokenBucket::force), and
     /// [`Denied::Full`].
     pub fn force<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where

@@ -45,7 +45,7 @@ impl<K: Hash + Eq> TieredKeyed<K> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Buckets::tiered`].
+    /// As for [`Buckets::tiered`].
     pub fn tiered(
         quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: fn(&K) -> usize,
@@ -59,7 +59,7 @@ impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`Buckets::tiered`].
+    /// As for [`Buckets::tiered`].
     pub fn tiered_with_clock(
         quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: fn(&K) -> usize,

@@ -40,7 +40,7 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// # Accuracy
 ///
-/// That of the limiter, for each key. If the clocks of threads disagree, a key that was
+/// As for the limiter, for each key. If the clocks of threads disagree, a key that was
 /// evicted by a thread whose clock is ahead, and comes back on one whose clock is behind, may
 /// have the difference in time twice.
 pub struct Each<L, F, C = DefaultClock> {

@@ -66,7 +66,7 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// # Accuracy
 ///
-/// That of a [`PenaltyBox`](crate::penalty::PenaltyBox), for each key. Every call reads the clock itself.
+/// As for a [`PenaltyBox`](crate::penalty::PenaltyBox), for each key. Every call reads the clock itself.
 /// [`WhenFull`](crate::keyed::WhenFull) has no effect: no request needs space for its key.
 pub struct Penalties<C = DefaultClock> {
     core: PenaltyCore<C>,

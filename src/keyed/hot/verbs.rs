@@ -230,7 +230,7 @@ impl<S> HotPlace<'_, S> {
     ///
     /// # Errors
     ///
-    /// The same as for [`HotKeys::try_acquire`].
+    /// As for [`HotKeys::try_acquire`].
     #[inline(always)]
     pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
     where

@@ -77,7 +77,7 @@ where
         self.store.sweep()
     }
 
-    /// That of the store: lines are not included.
+    /// Bytes of the store: lines are not included.
     fn memory_bytes(&self) -> usize {
         self.store.memory_bytes()
     }

@@ -31,7 +31,7 @@ impl<K: Hash + ?Sized> KeyTable<K> {
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTableBuilder::keys`].
+    /// As for [`KeyTableBuilder::keys`].
     pub fn with_keys(quota: impl Into<Quota>, keys: usize) -> Result<KeyTable<K>, ConfigError> {
         KeyTable::builder(quota).keys(keys)
     }
@@ -40,7 +40,7 @@ impl<K: Hash + ?Sized> KeyTable<K> {
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTableBuilder::memory`].
+    /// As for [`KeyTableBuilder::memory`].
     pub fn with_memory(quota: impl Into<Quota>, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
         KeyTable::builder(quota).memory(bytes)
     }

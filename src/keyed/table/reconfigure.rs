@@ -190,7 +190,7 @@ impl<K: ?Sized, S, C, O> TableTier<'_, K, S, C, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`KeyTable::reconfigure`]. Nothing is changed then.
+    /// As for [`KeyTable::reconfigure`]. Nothing is changed then.
     pub fn reconfigure(&self, quota: impl Into<Quota>) -> Result<(), ConfigError> {
         let terms = self.table.pace.terms(quota.into(), self.table.table.ticks.span)?;
         self.tier.enforce(terms);

@@ -94,7 +94,7 @@ where
         })
     }
 
-    /// Looks, in this tier: see [`KeyTable::peek`].
+    /// Answers without taking permits, in this tier: see [`KeyTable::peek`].
     ///
     /// # Errors
     ///

@@ -251,7 +251,7 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     ///
     /// # Errors
     ///
-    /// Those of [`acquire`](crate::Wait::acquire).
+    /// As for [`acquire`](crate::Wait::acquire).
     ///
     /// # Examples
     ///
@@ -277,11 +277,11 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
         self.acquire_settleable_async(permits).wait()
     }
 
-    /// Does the same as [`acquire_settleable`](Queued::acquire_settleable), for no longer than `timeout`.
+    /// Waits as [`acquire_settleable`](Queued::acquire_settleable) does, for no longer than `timeout`.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TimedOut`], and those of [`acquire`](crate::Wait::acquire).
+    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](crate::Wait::acquire).
     pub fn acquire_settleable_timeout(
         &self,
         permits: u64,
@@ -295,7 +295,7 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout).
+    /// As for [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout).
     pub fn acquire_settleable_until(
         &self,
         permits: u64,

@@ -65,7 +65,7 @@ where
     ///
     /// # Errors
     ///
-    /// Those of [`try_acquire_settleable`](Keyed::try_acquire_settleable).
+    /// As for [`try_acquire_settleable`](Keyed::try_acquire_settleable).
     ///
     /// # Examples
     ///
