@@ -36,7 +36,7 @@ openings=$(git ls-files -co --exclude-standard '*.rs' | xargs awk -f ci/openings
 }
 
 # Few pronouns dangle ("those", "what", "the same", "that of"): in a thousand words at most 5 on first pages and in the heads
-# of public modules, and 8 on other pages.
+# of public modules, and 8 on other pages and in all documentation of the engine.
 few_pronouns() {
     local most=$1
     shift
@@ -45,6 +45,7 @@ few_pronouns() {
 }
 few_pronouns 5 README.md SECURITY.md src/front-page.md crates/*/README.md crates/*/src/lib.rs $(sed -n 's/^pub mod \(.*\);/src\/\1.rs/p' src/lib.rs)
 few_pronouns 8 CHANGELOG.md CONTRIBUTING.md docs/*.md
+few_pronouns 8 <(git ls-files 'src/*.rs' | xargs sed -nE 's|^ */// ?||p')
 
 # The README is a front door: a page of 900 words at most.
 [ "$(wc -w <README.md)" -le 900 ] || fail "README.md has more than 900 words"

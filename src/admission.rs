@@ -55,13 +55,12 @@ pub use self::rate::WaitOrUnlimited;
 /// Admits calls by a rate, by their number in flight, and by a time limit, in this one place; each
 /// of the three may be absent, and names itself in its refusal.
 ///
-/// A call first takes its place among those in flight, then its permits of the rate, and then runs
-/// with the time limit. So one that is refused is charged to nothing: the place is free again, and
-/// the permits were not taken. Permits of a call that then times out or fails stay spent.
+/// A call first takes its place in flight, then its permits of the rate, and then runs with the
+/// time limit. So a refused call is charged to nothing: the place is free again, and the permits
+/// were not taken. Permits of a call that then times out or fails stay spent.
 ///
 /// The place in flight belongs to the operation, not to the caller. It is free once the operation
-/// has ended or is dropped; that of one which is let finish after its time-out, once it has
-/// finished.
+/// has ended or is dropped; an operation that may finish after its time-out keeps it until then.
 ///
 /// Each verb has one form that tries, and one that waits:
 ///
@@ -72,7 +71,7 @@ pub use self::rate::WaitOrUnlimited;
 /// | run a future that may fail | [`try_execute(n, future)`](Admission::try_execute) | [`admit_async(n).try_execute(future)`](Admitting::try_execute) |
 /// | run a closure that blocks | [`run(n, closure)`](Admission::run) | [`admit_async(n).run(closure)`](Admitting::run) |
 ///
-/// Does not block or allocate by itself, except for what its limits do; reads the rate's clock.
+/// Does not block or allocate by itself, but as its limits do; reads the rate's clock.
 ///
 /// # Waiting
 ///
@@ -81,12 +80,12 @@ pub use self::rate::WaitOrUnlimited;
 /// admitted. One deadline is for both waits, and the refusal names the limit that was not met in
 /// time.
 ///
-/// **A call that waits for the rate keeps its place in flight**, so that calls begin at the pace of the
-/// rate, and a call that gives up while it waits for a place has taken no permits. While the rate is
-/// what is scarce, most places may be kept by calls that wait for it: those that come then wait for a
-/// place, and those that try are refused by the limit in flight. The rate does not suffer. Others who
-/// share the limit in flight, but not the rate, do: they wait for calls that have not begun. Give
-/// them a limit of their own.
+/// **A call that waits for the rate keeps its place in flight**, so that calls begin at the pace of
+/// the rate, and a call that gives up while it waits for a place has taken no permits. While the
+/// rate is scarce, most places may be kept by calls that wait for it: later calls then wait for a
+/// place, and calls that try are refused by the limit in flight. The rate does not suffer. Others
+/// who share the limit in flight, but not the rate, do: they wait for calls that have not begun.
+/// Give them a limit of their own.
 ///
 /// A caller that holds a place and waits for another one may wait for itself for ever.
 ///
@@ -201,7 +200,7 @@ impl<L, I, T> Admission<L, I, T> {
         Admission { rate, in_flight: (name.into().into(), limit), time, timer }
     }
 
-    /// Sets the time limit, which has a name already. Its timer is that of the calls that wait, too.
+    /// Sets the time limit, which has a name already. Its timer serves waiting calls too.
     #[must_use]
     pub fn time<U: Clone>(self, limiter: TimeLimiter<U>) -> Admission<L, I, U> {
         let Admission { rate, in_flight, .. } = self;
@@ -209,8 +208,8 @@ impl<L, I, T> Admission<L, I, T> {
         Admission { rate, in_flight, time: Some(limiter), timer }
     }
 
-    /// Lets tasks sleep by `timer` instead of [`ThreadTimer`]: those that wait, and those with a time
-    /// limit. For threads, the timer does not matter.
+    /// Lets tasks sleep by `timer` instead of [`ThreadTimer`], waiting or under a time limit. For
+    /// threads, the timer does not matter.
     #[must_use]
     pub fn timer<U: Clone>(self, timer: U) -> Admission<L, I, U> {
         let Admission { rate, in_flight, time, .. } = self;
@@ -257,16 +256,16 @@ impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
     }
 
     /// Waits as [`admit`](Admission::admit) does, for no longer than `timeout`, which is for both
-    /// waits: by the system's monotonic clock, and what is left for the rate by that of the rate. If
-    /// the permits are not due by then, it does not wait for them at all.
+    /// waits: by the system's monotonic clock, and the rest for the rate by the rate's. If the
+    /// permits are not due by then, it does not wait for them at all.
     ///
-    /// With a timeout of zero it takes what is there, and does not stand in the line in flight.
+    /// With a timeout of zero it tries once, and does not stand in the line in flight.
     ///
     /// # Errors
     ///
     /// [`InFlightError::TimedOut`](crate::concurrency::InFlightError::TimedOut) or
-    /// [`AcquireError::TimedOut`](crate::wait::AcquireError::TimedOut), in the error of the limit that was
-    /// not met in time; and those of [`admit`](Admission::admit).
+    /// [`AcquireError::TimedOut`](crate::wait::AcquireError::TimedOut), in the error of the limit
+    /// that was not met in time; and the errors of [`admit`](Admission::admit).
     pub fn admit_timeout(
         &self,
         permits: u64,

@@ -42,11 +42,11 @@ use crate::wait::until::Look;
 use self::queue::DrainQueue;
 
 /// A leaky bucket as a bounded queue: requests leave it at a fixed rate, first come, first served,
-/// and those for which it has no room are refused.
+/// and requests for which it has no room are refused.
 ///
-/// It smooths what comes in bursts, where a limiter would refuse the rest of a burst. Each permit
-/// leaves an interval (`period / permits` of the rate) after the one before it. A request that finds
-/// the queue empty leaves an interval after it came, or at once [if there is a
+/// It smooths bursts, where a limiter would refuse the rest of a burst. Each permit leaves an
+/// interval (`period / permits` of the rate) after the one before it. A request that finds the
+/// queue empty leaves an interval after it came, or at once [if there is a
 /// burst](Shaper::with_burst). A request of several permits leaves with the last of them.
 ///
 /// No thread drains the queue. A request is told its instant of departure when it comes, and sleeps
@@ -168,7 +168,7 @@ impl<C: Clock> Shaper<C> {
         self.shape_within(permits, Duration::MAX)
     }
 
-    /// Does the same as [`shape`](Shaper::shape), if the permits leave within `longest`.
+    /// Takes a place as [`shape`](Shaper::shape) does, if the permits leave within `longest`.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl<C: Clock> Shaper<C> {
         self.shape_within(permits, timeout).map(Scheduled::wait)
     }
 
-    /// Does the same as [`acquire`](Shaper::acquire) for a task, which sleeps by `timer`.
+    /// Waits as [`acquire`](Shaper::acquire) does, for a task, which sleeps by `timer`.
     ///
     /// # Errors
     ///
@@ -248,8 +248,8 @@ impl<C: Clock> Shaper<C> {
         Ok(())
     }
 
-    /// Changes the rate, for requests that come from now on. Those in the queue leave when they have
-    /// been told, and the others an interval apart after them. What the burst has saved up stays.
+    /// Changes the rate, for requests that come from now on. Requests in the queue leave when they
+    /// have been told, and the others an interval apart after them. The savings of the burst stay.
     ///
     /// Takes a lock for a moment, reads the clock, and may allocate.
     ///
@@ -271,7 +271,7 @@ impl<C: Clock> Shaper<C> {
         self.advanced(|state| state.queue.set_rate(rate, state.latest.nanos()));
     }
 
-    /// Changes the size of the queue. Those that are in it stay, even if they are more.
+    /// Changes the size of the queue. Requests in it stay, even if they are more.
     pub fn set_size(&self, size: u64) {
         self.state.lock().queue.size = size.min(Self::MAX);
     }
@@ -312,7 +312,7 @@ impl<C: Clock> Shaper<C> {
         self.advanced_by(None, act)
     }
 
-    /// Does the same for a caller that may have slept until `slept`.
+    /// Waits for a caller that may have slept until `slept`.
     fn advanced_by<R>(&self, slept: Option<ToldInstant>, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();

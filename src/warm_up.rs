@@ -70,8 +70,8 @@ use self::schedule::Schedule;
 /// load it takes `warm_up` to get from cold to warm; without load it is cold again after `warm_up`. A
 /// new limiter is cold.
 ///
-/// **The next one pays.** A request of any size goes as soon as those before it are paid for, and the
-/// request after it waits for what it costs. So the first request after idle time goes at once.
+/// **The next one pays.** A request of any size goes as soon as the requests before it are paid
+/// for, and the next one waits for its cost. So the first request after idle time goes at once.
 ///
 /// No line of callers is kept. A request is told its instant when it comes, and its caller sleeps
 /// until then by itself, as a thread or as a task; or does something else.
@@ -91,13 +91,13 @@ use self::schedule::Schedule;
 /// than the exact one, and less than a nanosecond later. A request that comes at the nanosecond that it
 /// was told counts as one at the exact instant, so the rate is not missed by rounding.
 ///
-/// Each idle time is rounded up to the nanosecond, which makes the limiter colder by so much, and so is
-/// what is owed at a change of the rate. The curve magnifies that: with a cold factor of `c` a
-/// nanosecond of idle time may cost later requests `(c - 1)(c + 5) / (2 (c + 1))`: two nanoseconds for
-/// 3, and 501 for 1,000.
+/// Each idle time is rounded up to the nanosecond, which makes the limiter colder by so much, and
+/// so is the debt at a change of the rate. The curve magnifies that: with a cold factor of `c` a
+/// nanosecond of idle time may cost later requests `(c - 1)(c + 5) / (2 (c + 1))`: two nanoseconds
+/// for 3, and 501 for 1,000.
 ///
-/// In any span of a clock that does not go back at most what the rate lets through in it may be used,
-/// and the last request of the span. What was granted at an earlier, faster rate counts at that one.
+/// In any span of a clock that does not go back, at most rate × t and the last request of the span
+/// may be used. Grants at an earlier, faster rate count at that one.
 ///
 /// A clock that goes back by more than a second starts the limiter anew, cold, and with nothing owed;
 /// that is counted in [`healed`](WarmUp::healed). The instants of callers that sleep move back with the
@@ -113,7 +113,7 @@ use self::schedule::Schedule;
 ///
 /// # Memory ordering
 ///
-/// The lock's: a call sees what all calls before it have done.
+/// The lock's: a call sees all calls before it.
 ///
 /// # Examples
 ///
@@ -239,7 +239,7 @@ impl<C: Clock> WarmUp<C> {
         Ok(self)
     }
 
-    /// Takes `permits` that may be used now, if nothing is owed for those before them. Never sleeps.
+    /// Takes `permits` that may be used now, if nothing is owed for earlier ones. Never sleeps.
     ///
     /// Takes a lock for a moment; does not allocate; reads the clock once. Asking for 0 permits is
     /// always granted and changes nothing. A single request may owe for a long time: bound `permits` if
@@ -265,12 +265,12 @@ impl<C: Clock> WarmUp<C> {
         self.reserve_within(permits, Duration::MAX)
     }
 
-    /// Does the same as [`reserve`](WarmUp::reserve), if the permits may be used within `longest`.
+    /// Takes permits as [`reserve`](WarmUp::reserve) does, if they may be used within `longest`.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TimedOut`] if not, with the wait that there would have been; nothing is taken.
-    /// And those of [`reserve`](WarmUp::reserve).
+    /// [`AcquireError::TimedOut`] if not, with the wait that there would have been; nothing is
+    /// taken. And the errors of [`reserve`](WarmUp::reserve).
     pub fn reserve_within(
         &self,
         permits: u64,
@@ -296,10 +296,10 @@ impl<C: Clock> WarmUp<C> {
         })
     }
 
-    /// Changes the rate, for requests that come from now on. Those that were told an instant keep
-    /// it, and what is owed stays owed. The limiter stays as cold as it is: the same part of the
-    /// permits that it can store stays stored, and it takes as long as before to warm up. An equal
-    /// rate, in whatever numbers, changes nothing.
+    /// Changes the rate, for requests that come from now on. Requests that were told an instant
+    /// keep it, and a debt stays owed. The limiter stays as cold as it is: the stored share of the
+    /// permits stays, and it takes as long as before to warm up. An equal rate, in whatever
+    /// numbers, changes nothing.
     ///
     /// Takes a lock for a moment, and reads the clock.
     ///
@@ -341,7 +341,7 @@ impl<C: Clock> WarmUp<C> {
         self.advanced_by(None, act)
     }
 
-    /// Does the same for a caller that may have slept until `slept`.
+    /// Waits for a caller that may have slept until `slept`.
     fn advanced_by<R>(&self, slept: Option<ToldInstant>, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();

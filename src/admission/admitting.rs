@@ -36,12 +36,12 @@ pin_project! {
     /// | [`execute`](Admitting::execute), [`try_execute`](Admitting::try_execute) | a future runs, with the time limit |
     /// | [`run`](Admitting::run) | a closure runs, with the time limit |
     ///
-    /// Does nothing until it is polled. The caller's place in the first line is that of its first
-    /// poll, and in the second one that of the poll at which it has its place in flight. While it
-    /// stands in the second line it keeps that place: see [`Admission`]. If it is polled again after
-    /// its answer, it asks anew.
+    /// Does nothing until it is polled. A caller comes to the first line at its first poll, and to
+    /// the second one at the poll at which it has its place in flight. While it stands in the
+    /// second line it keeps that place: see [`Admission`]. If it is polled again after its answer,
+    /// it asks anew.
     ///
-    /// Does not allocate by itself, except for what the two lines and the timer do.
+    /// Does not allocate by itself, but as the two lines and the timer do.
     ///
     /// # Errors
     ///
@@ -50,17 +50,18 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// May be dropped at any time. A caller that waits for a place has taken nothing; one that had been
-    /// granted a place, without its having been polled since, gives it back. A caller that waits for
-    /// the rate gives its place back, and has taken no permits; those that had been granted to it,
-    /// without its having been polled since, are given back if nothing else was granted in between, as
-    /// by a [`Waiting`], and otherwise lost. An operation of [`execute`](Admitting::execute) that has
-    /// begun is dropped, or goes on, as a [`TimeLimited`](crate::time_limit::TimeLimited) has it.
+    /// May be dropped at any time. A caller that waits for a place has taken nothing; one that had
+    /// been granted a place, without its having been polled since, gives it back. A caller that
+    /// waits for the rate gives its place back, and has taken no permits; permits that had been
+    /// granted to it, without its having been polled since, are given back if nothing else was
+    /// granted in between, as by a [`Waiting`], and otherwise lost. An operation of
+    /// [`execute`](Admitting::execute) that has begun is dropped, or goes on, as a
+    /// [`TimeLimited`](crate::time_limit::TimeLimited) has it.
     ///
     /// # Fairness
     ///
-    /// That of the two lines: first come, first served. A future that is not polled keeps what it has:
-    /// its place in flight, if it waits for the rate.
+    /// First come, first served, in both lines. A future that is not polled keeps what it has: its
+    /// place in flight, if it waits for the rate.
     ///
     /// # Examples
     ///
@@ -121,10 +122,10 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     /// Waits for no longer than `timeout` for the place and the permits together, counted from the
     /// first poll. Waiting for the place is measured by the timer, and for threads by the system's
     /// monotonic clock. Waiting for the rate is measured by the rate's clock, and so is, for tasks,
-    /// what the first wait has left of the time; if the permits are not due by the end of it, the
+    /// the time that the first wait has left; if the permits are not due by the end of it, the
     /// caller is refused at once.
     ///
-    /// With a timeout of zero it takes what is there, and does not stand in the line in flight. A caller
+    /// With a timeout of zero it tries once, and does not stand in the line in flight. A caller
     /// that waits already asks anew, with all of this timeout.
     pub fn timeout(self, timeout: Duration) -> Admitting<'a, L, I, T> {
         Admitting { timeout: Some(timeout), ..Admitting::new(self.admission, self.permits) }
@@ -134,7 +135,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     ///
     /// # Errors
     ///
-    /// Those of the future.
+    /// As for the future.
     pub fn wait(self) -> Result<Admitted<I::Guard>, AdmitError> {
         let Admitting { admission, permits, timeout, .. } = self;
         // It may have been polled, and have a place.
@@ -189,7 +190,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     ///
     /// # Cancel safety
     ///
-    /// That of this future until the operation begins. From then on dropping it does what dropping a
+    /// As for this future until the operation begins. From then on dropping it does what dropping a
     /// [`TimeLimited`](crate::time_limit::TimeLimited) does, and the permits stay spent.
     pub async fn execute<F>(self, operation: F) -> Result<F::Output, AdmitError>
     where
@@ -200,16 +201,16 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
         admission.execute_admitted(guard, operation).await
     }
 
-    /// Does the same as [`execute`](Admitting::execute) with an operation that may fail, and counts an
-    /// `Err` as a failure of the time limiter's.
+    /// Runs an operation that may fail as [`execute`](Admitting::execute) does, and counts an `Err`
+    /// as a failure of the time limiter's.
     ///
     /// # Errors
     ///
-    /// [`AdmissionError::Failed`] with the operation's own error; else those of `execute`.
+    /// [`AdmissionError::Failed`] with the operation's own error; else as for `execute`.
     ///
     /// # Cancel safety
     ///
-    /// That of [`execute`](Admitting::execute).
+    /// As for [`execute`](Admitting::execute).
     pub async fn try_execute<F, R, E>(self, operation: F) -> Result<R, AdmitError<E>>
     where
         F: Future<Output = Result<R, E>> + Send + 'static,

@@ -27,10 +27,10 @@ use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 
 use crate::limiter::Limiter;
 
-/// Wraps a limiter and keeps a balance of permits beside it, which pays for what the limiter denies.
+/// Wraps a limiter and keeps a balance of permits beside it, which pays where the limiter denies.
 ///
-/// For permits that a quota does not earn: a package that a customer has bought, a bonus, what is
-/// left of last month. They do not expire, and there may be more of them than the limiter's burst. No
+/// For permits that a quota does not earn: a package that a customer has bought, a bonus, the rest
+/// of last month. They do not expire, and there may be more of them than the limiter's burst. No
 /// method of a limiter itself fills it above its burst: then its bound would not hold.
 ///
 /// Each request is paid for as a whole, by the limiter if it can, otherwise by the balance.
@@ -38,7 +38,7 @@ use crate::limiter::Limiter;
 /// | request | paid by the limiter | paid by the balance | else |
 /// |---|---|---|---|
 /// | `try_acquire(n)` | if it grants `n` | if it has `n` | denied as by the limiter |
-/// | `try_acquire_up_to(n)` | if it grants any | if it has any: what it has, at most `n` | the same |
+/// | `try_acquire_up_to(n)` | if it grants any | if it has any: all it has, at most `n` | the same |
 ///
 /// So a request for more than the burst is [`TooLarge`](Denied::TooLarge) only as long as the balance is
 /// smaller. [`retry_after`](Denied::retry_after) is the limiter's: nobody knows when permits are
@@ -69,11 +69,11 @@ use crate::limiter::Limiter;
 ///
 /// # Accuracy
 ///
-/// Exact: in any span, all that is granted is at most what the limiter admits in it, plus the balance
-/// at its beginning, plus what is added in it. Of calls at the same moment, one may be paid by the
-/// balance though the other's permits, given back a moment later, would have sufficed. A denial asks the
-/// limiter and then the balance: if permits come to the one and go from the other in between, a caller
-/// can be denied though one of the two had enough at each moment.
+/// Exact: in any span, all that is granted is at most the limiter's bound, the balance at its
+/// beginning, and the permits added in it. Of calls at one moment, one may be paid by the balance
+/// though the other's permits, given back a moment later, would have sufficed. A denial asks the
+/// limiter and then the balance: if permits come to the one and go from the other in between, a
+/// caller can be denied though one of the two had enough at each moment.
 ///
 /// [`reset`](Limiter::reset) makes the limiter full and leaves the balance. A `Keyed` store keeps a key
 /// whose balance is another than at first: it is not [idle](Limiter::is_idle).
@@ -86,9 +86,9 @@ use crate::limiter::Limiter;
 ///
 /// # Memory ordering
 ///
-/// As for the limiter, for its grants. What a thread did before it added permits, or took them from
-/// the balance, happens before what a thread does that is granted permits of the balance later, or finds
-/// that balance by a look at it.
+/// As for the limiter, for its grants. Everything that a thread did before it added permits, or
+/// took them from the balance, happens before everything that a thread does that is granted permits
+/// of the balance later, or finds that balance by a look at it.
 #[doc(alias = "bonus")]
 #[doc(alias = "prepaid")]
 #[doc(alias = "force_add_tokens")]
@@ -150,7 +150,7 @@ impl<L> TopUp<L> {
         self.limiter
     }
 
-    /// Replaces the balance by what `next` makes of it, and returns that; `None` if `next` leaves it.
+    /// Replaces the balance by `next` of it, and returns the new one; `None` if `next` leaves it.
     #[inline]
     fn replace(&self, mut next: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         let mut seen = self.balance();
@@ -176,7 +176,7 @@ impl<L> TopUp<L> {
         }
     }
 
-    /// Returns the limiter's denial. What the balance could pay is not too large.
+    /// Returns the limiter's denial. An amount that the balance could pay is not too large.
     fn denied(&self, denied: Denied) -> Denied {
         match denied {
             Denied::TooLarge { limit, which } => {

@@ -22,35 +22,35 @@ use super::try_lock::TryLock;
 
 use self::timed::TimedInFlight;
 
-/// A limit of what is in flight that is chosen by an algorithm, from how long calls take and
-/// whether they are dropped.
+/// A limit of calls in flight that is chosen by an algorithm, from how long calls take and whether
+/// they are dropped.
 ///
 /// Use it in front of a service that has a limit which nobody knows, or which changes: with more in
 /// flight it does not do more, its calls only take longer. A call holds a [`TimedInFlight`] and
-/// [ends](TimedInFlight::end) it with an [`Outcome`](crate::concurrency::Outcome); each success and each drop is
-/// a [`Sample`] for the [`LimitAlgorithm`], and the limit is set to what that says.
+/// [ends](TimedInFlight::end) it with an [`Outcome`](crate::concurrency::Outcome); each success and
+/// each drop is a [`Sample`] for the [`LimitAlgorithm`], which sets the limit.
 ///
 /// | algorithm | takes for too much in flight |
 /// |---|---|
 /// | [`Aimd`](crate::concurrency::Aimd) | a drop, or a call that takes too long |
 /// | [`Vegas`](crate::concurrency::Vegas) | a queue, by the shortest time that a call took |
 /// | [`Gradient2`](crate::concurrency::Gradient2) | calls that take longer than on a long average |
-/// | [`Windowed`](crate::concurrency::Windowed) of one of them | the same, for all calls of a second at once |
+/// | [`Windowed`](crate::concurrency::Windowed) of one of them | as that one, for all calls of a second at once |
 ///
-/// A `try_acquire` never blocks or allocates (but for what an `Arc` needs). A grant reads the clock
-/// once, and so does an end with a sample: the time that a caller waits in line is not part of its
-/// call. No caller waits for the algorithm: it is run by the caller whose call
-/// ends, and if another one is running it, then
+/// A `try_acquire` never blocks or allocates (but for an `Arc`). A grant reads the clock once, and
+/// so does an end with a sample: the time that a caller waits in line is not part of its call. No
+/// caller waits for the algorithm: it is run by the caller whose call ends, and if another one is
+/// running it, then
 ///
 /// * a success is left out: it is one of many, and the one that is being taken into account is of
-///   the same moment;
+///   that moment;
 /// * a drop is remembered and counts for the next sample, because that may be the only one.
 ///
 /// # Accuracy
 ///
 /// Never is a permit granted beyond the limit in force; see [`ConcurrencyLimit`]. If the algorithm
-/// lowers it below what is in flight, nothing is granted until enough has ended. If the clock goes
-/// back during a call, its time is not known, and a success is left out.
+/// lowers it below the permits in flight, nothing is granted until enough has ended. If the clock
+/// goes back during a call, its time is not known, and a success is left out.
 ///
 /// # Fairness
 ///
@@ -97,7 +97,7 @@ impl<A: LimitAlgorithm> Adaptive<A> {
 }
 
 impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
-    /// Does the same as `new`, with a clock.
+    /// Creates one on a clock.
     #[must_use]
     pub fn with_clock(algorithm: A, clock: C) -> Adaptive<A, C> {
         let limit = ConcurrencyLimit::new(algorithm.limit().max(1));
@@ -140,8 +140,8 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
         Ok(TimedInFlight::begin(Home::Owned(Arc::clone(self)), permits, in_flight))
     }
 
-    /// Calls `act` with the algorithm, to look at it or to change it, and sets the limit to what it
-    /// says then. Returns `None`, and calls nothing, if the algorithm is in use.
+    /// Calls `act` with the algorithm, to look at it or to change it, and then sets the limit by
+    /// it. Returns `None`, and calls nothing, if the algorithm is in use.
     ///
     /// # Examples
     ///
@@ -197,7 +197,7 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     }
 
     /// Returns whether drops were remembered, and forgets them: together they are one, as they are
-    /// of the same moment.
+    /// of one moment.
     fn take_drops(&self) -> bool {
         // ORDERING: Relaxed, as in `observe`. Only the caller that has the lock subtracts, and
         // never more than it has seen.

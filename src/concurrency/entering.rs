@@ -22,11 +22,11 @@ use super::in_flight::{Home, InFlight};
 use super::queueing::Queueing;
 
 pin_project! {
-    /// A caller that waits for permits of a [`ConcurrencyLimit`], first come, first served: a future
-    /// for tasks, and [`wait`](Entering::wait) for threads. Both stand in the same line.
+    /// A caller that waits for permits of a [`ConcurrencyLimit`], first come, first served: a
+    /// future for tasks, and [`wait`](Entering::wait) for threads. Both stand in one line.
     ///
-    /// Does nothing until it is polled. The caller's place in line is that of its first poll. If it
-    /// is polled again after its answer, it asks anew.
+    /// Does nothing until it is polled. A caller comes to the line at its first poll. If it is
+    /// polled again after its answer, it asks anew.
     ///
     /// A future of [`acquire_owned_async`](ConcurrencyLimit::acquire_owned_async) is an
     /// `Entering<'static>`: it keeps the limit alive, and so does its guard.
@@ -43,8 +43,8 @@ pin_project! {
     ///
     /// # Fairness
     ///
-    /// Callers are granted permits in the order of their first polls, whatever they ask for. Those
-    /// of a future that was granted its permits and is not polled are in flight until it is dropped.
+    /// Callers are granted permits in the order of their first polls, whatever they ask for.
+    /// Permits granted to a future that is not polled are in flight until it is dropped.
     ///
     /// # Examples
     ///
@@ -128,11 +128,11 @@ impl<T: Timer> fmt::Debug for Entering<'_, T> {
 ///
 /// A limit that nobody waits for costs no more than without. The first caller that waits allocates
 /// the line; a line takes about eighty bytes for each caller in it. While callers wait, each
-/// arrival, departure and end of a guard takes a lock for a moment; an end wakes those whose permits
-/// it has brought back, and nobody else.
+/// arrival, departure and end of a guard takes a lock for a moment; an end wakes the callers that
+/// its permits suffice for, and nobody else.
 impl ConcurrencyLimit {
-    /// Returns the line before this limit, to ask about it, to bound it or to close it. What
-    /// [`AcquireError`](crate::wait::AcquireError) is for it, [`InFlightError`] is here.
+    /// Returns the line before this limit, to ask about it, to bound it or to close it. Its
+    /// [`AcquireError`](crate::wait::AcquireError) is an [`InFlightError`] here.
     ///
     /// # Examples
     ///
@@ -188,7 +188,7 @@ impl ConcurrencyLimit {
 
     /// Waits as [`acquire`](ConcurrencyLimit::acquire) does, for no longer than `timeout` by the
     /// system's monotonic clock. With a timeout of zero it tries once and does not stand in line.
-    /// Permits that come back in time are granted, even if the thread runs later; so may be those
+    /// Permits that come back in time are granted, even if the thread runs later; so may be permits
     /// that come back after the time and before the thread runs.
     ///
     /// # Errors
@@ -221,9 +221,9 @@ impl ConcurrencyLimit {
         Entering::new(Home::Borrowed(self), permits)
     }
 
-    /// Does the same as [`acquire_async`](ConcurrencyLimit::acquire_async), with a future and a guard
-    /// that keep the limit alive: for tasks that are spawned. Its [`wait`](Entering::wait) does the
-    /// same for threads. Clones the `Arc` twice.
+    /// Waits as [`acquire_async`](ConcurrencyLimit::acquire_async) does, with a future and a guard
+    /// that keep the limit alive: for tasks that are spawned. Its [`wait`](Entering::wait) is for
+    /// threads. Clones the `Arc` twice.
     ///
     /// # Examples
     ///

@@ -82,17 +82,17 @@ use self::seat_block::SeatBlock;
 /// | | how |
 /// |---|---|
 /// | which keys | each place has 8 seats, and each key may sit in one of them. A key gets it when it is 64 calls ahead of all others that want it, if the key that sits there was granted less than 64 since another last wanted it |
-/// | which place | that of the thread's number, as in a [`Sharded`](crate::Sharded); or name one: [`place`](HotKeys::place) |
-/// | how much is prepaid | the permits that the call needs and twice those used of the last prepayment, from 16 to 1,024; but at most a quarter of what the key has, divided by the places. If that is not 4 more than the call needs, nothing is prepaid, and the call asks the store. A small burst is never split |
+/// | which place | the place of the thread's number, as in a [`Sharded`](crate::Sharded); or name one: [`place`](HotKeys::place) |
+/// | how much is prepaid | the permits that the call needs and twice those used of the last prepayment, from 16 to 1,024; but at most a quarter of the key's permits, divided by the places. If that is not 4 more than the call needs, nothing is prepaid, and the call asks the store. A small burst is never split |
 /// | a request larger than its seat's balance | takes the permits there, and the rest from the store; or else all of the rest from one other place |
 /// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`change`](HotKeys::change) |
 /// | denials | cached by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
 /// There is no `force` here, and no `drain` or `credit`; use those of a `Keyed` behind the seats. A
-/// `credit` needs a [`change`](HotKeys::change), as all that gives a key permits. `force` and `drain`
-/// do not, as far as the bound is concerned: what is in seats was paid for before. But it is still
-/// granted there, while the store counts a debt or has nothing. A change takes it back:
-/// `hot.change(|store| store.force("ada", 3))`.
+/// `credit` needs a [`change`](HotKeys::change), as all that gives a key permits. `force` and
+/// `drain` do not, as far as the bound is concerned: permits in seats were paid for before. But
+/// they are still granted there, while the store counts a debt or has nothing. A change takes them
+/// back: `hot.change(|store| store.force("ada", 3))`.
 ///
 /// # Examples
 ///
@@ -112,14 +112,14 @@ use self::seat_block::SeatBlock;
 ///
 /// # Accuracy
 ///
-/// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
-/// burst and what the span earns, however many places prepay, and however much clocks differ, as
-/// long as the store tolerates that. Two provisos:
+/// **The bound is the store's, exactly**: in any span of time a key is admitted at most its burst
+/// and the span's earnings, however many places prepay, and however much clocks differ, as long as
+/// the store tolerates that. Two provisos:
 ///
-/// * Keys are told apart by their 64-bit hash. To a `KeyTable`, two keys with the same hash are one
-///   key; in a `Keyed`, where each has a bucket of its own, one may take permits that were prepaid
-///   for the other, so that only their sum is bounded. With the default hasher nobody can find two
-///   such keys; a predictable hasher is not safe for keys that others choose.
+/// * Keys are told apart by their 64-bit hash. To a `KeyTable`, two keys with one hash are one key;
+///   in a `Keyed`, where each has a bucket of its own, one may take permits that were prepaid for
+///   the other, so that only their sum is bounded. With the default hasher nobody can find two such
+///   keys; a predictable hasher is not safe for keys that others choose.
 /// * A change that resets or credits a key, or gives it other terms, has to be made through
 ///   [`change`](HotKeys::change), or permits prepaid before it come on top. They also come on top
 ///   where a store starts a key again by itself, because the clock went back by more than a second
@@ -135,7 +135,7 @@ use self::seat_block::SeatBlock;
 /// left in the seat, and [`Grant::reset_after`](crate::Grant::reset_after) the time in which the
 /// whole burst is earned. The answers of [`store`](HotKeys::store) do not include the permits in
 /// seats. [`Denied::retry_after`](crate::Denied::retry_after) is the store's, less the time saved
-/// by permits in the caller's seat, if those are good for as long.
+/// by permits in the caller's seat, if they are good for as long.
 ///
 /// # Fairness
 ///
@@ -144,7 +144,7 @@ use self::seat_block::SeatBlock;
 ///
 /// # Memory ordering
 ///
-/// None between callers for a key that has seats; that of the store for others.
+/// None between callers for a key that has seats; the store's for others.
 ///
 /// The algorithm is original to this crate. Hot keys are found as by Boyer and Moore (*A Fast
 /// Majority Vote Algorithm*, 1981).
@@ -177,7 +177,7 @@ impl<S> HotKeys<S> {
         self.places.len()
     }
 
-    /// Returns the memory of the places, in bytes, without that of the store.
+    /// Returns the memory of the places, in bytes, without the store.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.places)

@@ -28,11 +28,11 @@ use super::spawn::ThreadSpawner;
 /// | a function that blocks | [`decorate_blocking`](TimeLimiter::decorate_blocking) | |
 ///
 /// At the time-out the caller gets an error at once. The operation is cancelled, or finishes
-/// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`](crate::time_limit::Spawn) says.
+/// elsewhere, as [`TimeLimit`] says; its [`Spawn`](crate::time_limit::Spawn) says where.
 ///
-/// A clone is the same limiter. A call locks nothing but what its timer does. It writes to a cache
-/// line that all callers share three times: it takes a handle of the limiter, counts its end, and
-/// drops the handle.
+/// A clone is the same limiter. A call takes no lock but its timer's. It writes to a cache line
+/// that all callers share three times: it takes a handle of the limiter, counts its end, and drops
+/// the handle.
 ///
 /// # Accuracy
 ///
@@ -95,13 +95,13 @@ impl<T> TimeLimiter<T> {
         self.record.name()
     }
 
-    /// Returns how long callers wait, and what becomes of the operation then.
+    /// Returns how long callers wait, and whether the operation then goes on.
     #[must_use]
     pub fn limit(&self) -> TimeLimit {
         self.limit
     }
 
-    /// Returns the counts so far, each read by itself: while calls end, they are not those of one
+    /// Returns the counts so far, each read by itself: while calls end, they are not of one
     /// instant. Does not allocate, lock or write.
     #[doc(alias = "metrics")]
     #[must_use]
@@ -115,7 +115,7 @@ impl<T> TimeLimiter<T> {
         &self.timer
     }
 
-    /// Returns the same limiter with another timer. Its counts are those of this one, too.
+    /// Returns the limiter with another timer. Both share their counts.
     #[must_use]
     pub fn with_timer<U>(self, timer: U) -> TimeLimiter<U> {
         let TimeLimiter { limit, record, .. } = self;
@@ -134,7 +134,7 @@ impl<T> TimeLimiter<T> {
 
     /// Runs a closure that may block on another thread, and waits for its result.
     ///
-    /// Blocks at most for the time-out. See [`Call::run`] for what it costs, and for tasks.
+    /// Blocks at most for the time-out. See [`Call::run`] for its cost, and for tasks.
     ///
     /// # Errors
     ///
@@ -164,12 +164,12 @@ impl<T> TimeLimiter<T> {
         self.call(operation).run()
     }
 
-    /// Does the same as [`run`](TimeLimiter::run) with a closure that may fail, and counts an `Err`
-    /// as a failure.
+    /// Runs a closure that may fail as [`run`](TimeLimiter::run) does, and counts an `Err` as a
+    /// failure.
     ///
     /// # Errors
     ///
-    /// [`CallError::Failed`] with the closure's own error; else those of `run`.
+    /// [`CallError::Failed`] with the closure's own error; else as for `run`.
     ///
     /// # Panics
     ///
