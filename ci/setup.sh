@@ -90,9 +90,10 @@ prometheus() {
 
 # For the static file; only `ci/musl.sh` asks for it.
 musl() {
-    command -v apt-get >/dev/null && apt_packages binutils curl
+    command -v apt-get >/dev/null && apt_packages binutils curl musl-tools
     command -v readelf >/dev/null || die "no readelf, which tells whether the file is static"
     command -v curl >/dev/null || die "no curl, which asks the server"
+    command -v musl-gcc >/dev/null || die "no musl-gcc, which compiles the C of a dependency"
     rustup target add x86_64-unknown-linux-musl || die "cannot install the target for static files with rustup"
 }
 
