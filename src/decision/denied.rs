@@ -244,6 +244,13 @@ impl Shortfall {
         self.forecast.retry_after(self.wanted)
     }
 
+    /// Returns a wait before which no requests for `permits` in all can be granted, each of which is within the limit,
+    /// if no other permits are taken.
+    #[cfg(feature = "wait")]
+    pub(crate) fn retry_after_in_parts(&self, permits: u64) -> Duration {
+        self.forecast.wait_in_parts(permits).unwrap_or_else(|| self.retry_after())
+    }
+
     /// Returns the number of missing permits, rounded up.
     #[must_use]
     pub fn missing(&self) -> u64 {

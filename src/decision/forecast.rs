@@ -123,6 +123,21 @@ impl Forecast {
         }
     }
 
+    /// Returns a wait before which no requests for `permits` in all can be granted one after the other, if no other
+    /// permits are taken; `None` if the forecast does not tell it. They may be more than the limit.
+    #[cfg(feature = "wait")]
+    pub(crate) fn wait_in_parts(&self, permits: u64) -> Option<Duration> {
+        match self {
+            Forecast::Bucket(accrued) => {
+                Some(accrued.wait_for(self.wanted_for(permits.min(u64::MAX >> 1))))
+            }
+            Forecast::Window(counted) => {
+                counted.wait_nanos_in_parts(permits).map(Duration::from_nanos)
+            }
+            Forecast::Known(_) => None,
+        }
+    }
+
     /// Returns the forecast with `permits` more permits, or fewer if negative. (Only a limiter that
     /// earns can have some of its permits elsewhere.)
     #[cfg(feature = "alloc")]
@@ -197,6 +212,18 @@ mod tests {
             let waits = [early, accrued].map(|accrued| Forecast::Bucket(accrued).reset_after());
             assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
         }
+    }
+
+    #[cfg(feature = "wait")]
+    #[test]
+    fn more_permits_than_the_limit_come_in_parts_as_fast_as_they_are_earned() {
+        // Two units in 100 ns, and ten at once.
+        let wait =
+            |permits| Forecast::Bucket(SOME).wait_in_parts(permits).map(|wait| wait.as_nanos());
+        assert_eq!([0, 3, 10, 11, 103].map(wait), [0, 0, 350, 400, 5_000].map(Some));
+        assert!(wait(u64::MAX) > wait(1 << 62));
+        let known = KnownForecast { limit: 5, used: 3, reset_nanos: 9, retry_nanos: 0 };
+        assert_eq!(Forecast::Known(known).wait_in_parts(6), None);
     }
 
     #[test]

@@ -335,13 +335,15 @@ impl<T: HasOutsideLine> TakesTurns for T {
         if deadline_nanos >= due_nanos || deadline_nanos <= turn.now_nanos {
             return deadline_nanos < due_nanos;
         }
-        let answer = match self.look_ahead(turn.permits) {
-            Err(Denied::TooLarge { limit, .. }) => self.look_ahead(limit),
-            answer => answer,
+        let wait = match self.look_ahead(turn.permits) {
+            Err(Denied::Wait(shortfall)) => shortfall.retry_after(),
+            Err(Denied::TooLarge { limit, .. }) => match self.look_ahead(limit) {
+                Err(Denied::Wait(shortfall)) => shortfall.retry_after_in_parts(turn.permits),
+                _ => return false,
+            },
+            _ => return false,
         };
-        let Err(Denied::Wait(shortfall)) = answer else { return false };
-        let wait_nanos = units::nanos(shortfall.retry_after());
-        deadline_nanos < turn.now_nanos.saturating_add(wait_nanos)
+        deadline_nanos < turn.now_nanos.saturating_add(units::nanos(wait))
     }
 
     /// In general never: the limiter keeps what it has granted.

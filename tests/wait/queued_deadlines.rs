@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::wait::{AcquireError, Queued};
-use sluicegate::{Limiter, ManualClock, Sharded, TokenBucket, Wait, quota};
+use sluicegate::{FixedWindow, Limiter, ManualClock, Sharded, TokenBucket, Wait, quota, rate};
 
 use crate::queued::used;
 use crate::support::{Caller, MILLI};
@@ -119,4 +119,28 @@ fn a_force_beside_a_bucket_s_line_makes_the_first_too_late_for_whoever_serves() 
     assert_eq!(bucket.try_acquire(1).unwrap().remaining(), 1);
     assert_eq!((late.woken(), late.error()), (1, Some(timed_out(MILLI))));
     assert!(behind.is_granted());
+}
+
+/// Asserts that of callers that want a permit each and come at once, as many stand in line as are due by 2.5 s.
+fn assert_only_those_that_are_due_wait(limiter: &impl Wait, due: usize) {
+    let mut callers: Vec<Caller<'_>> =
+        (0..due + 20).map(|_| Caller::with_timeout(limiter, 1, 2_500 * MILLI)).collect();
+    assert!(callers[..due].iter_mut().all(Caller::is_waiting));
+    for late in &mut callers[due..] {
+        assert!(matches!(late.error(), Some(AcquireError::TimedOut { .. })));
+    }
+    assert_eq!(limiter.line().waiters(), due);
+}
+
+#[test]
+fn a_caller_behind_more_than_the_limit_is_refused_at_once_where_the_limiter_earns_or_has_fixed_windows()
+ {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(10 / second, burst 4), &clock);
+    bucket.drain();
+    let bucket = Queued::with_clock(bucket, &clock);
+    assert_only_those_that_are_due_wait(&bucket, 25);
+    let window = FixedWindow::with_clock(rate!(4 / second), &clock).unwrap();
+    window.try_acquire(4).unwrap();
+    assert_only_those_that_are_due_wait(&Queued::with_clock(window, &clock), 8);
 }

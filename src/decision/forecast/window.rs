@@ -72,6 +72,19 @@ impl WindowForecast {
         self.left_nanos.saturating_add(self.length_nanos.saturating_sub(covered))
     }
 
+    /// Returns the least wait after which requests for `permits` in all can have been granted, of any number; `None` if
+    /// windows slide.
+    #[cfg(feature = "wait")]
+    pub(super) fn wait_nanos_in_parts(&self, permits: u64) -> Option<u64> {
+        if self.slides {
+            return None;
+        }
+        let missing = permits.saturating_sub(self.limit.saturating_sub(self.current));
+        let windows = missing.checked_div(self.limit)? + u64::from(missing % self.limit > 0);
+        let Some(more) = windows.checked_sub(1) else { return Some(0) };
+        Some(self.left_nanos.saturating_add(self.length_nanos.saturating_mul(more)))
+    }
+
     /// Returns the most that the previous window may weigh for `permits` to be within the limit.
     #[inline]
     fn room(&self, permits: u64) -> Option<u64> {
@@ -102,6 +115,17 @@ mod tests {
 
     fn counted(limit: u64, current: u64, previous: u64, left_nanos: u64) -> WindowForecast {
         WindowForecast { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
+    }
+
+    #[cfg(feature = "wait")]
+    #[test]
+    fn each_fixed_window_grants_its_limit() {
+        let fixed = WindowForecast { slides: false, ..counted(10, 4, 0, 7) };
+        let wait = |permits| fixed.wait_nanos_in_parts(permits);
+        assert_eq!([6, 7, 16, 17, 26, 27].map(wait), [0, 7, 7, 47, 47, 87].map(Some));
+        assert_eq!(counted(10, 4, 0, 7).wait_nanos_in_parts(27), None);
+        assert_eq!(WindowForecast { limit: 0, ..fixed }.wait_nanos_in_parts(1), None);
+        assert_eq!(wait(u64::MAX), Some(u64::MAX));
     }
 
     /// Moves the time forward, one nanosecond after the other.
