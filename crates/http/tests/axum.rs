@@ -26,6 +26,8 @@ use tokio::task::JoinSet;
 mod by_policy;
 #[path = "axum/crowd.rs"]
 mod crowd;
+#[path = "axum/guesses_at_once.rs"]
+mod guesses_at_once;
 #[path = "axum/known_faults.rs"]
 mod known_faults;
 #[path = "support/nginx.rs"]
@@ -54,6 +56,8 @@ mod settled;
 mod stacked;
 #[path = "axum/waiting.rs"]
 mod waiting;
+#[path = "axum/waiting_per_key.rs"]
+mod waiting_per_key;
 
 /// Serves an app until the test ends.
 async fn serve(app: Router) -> SocketAddr {

@@ -15,8 +15,8 @@ use crate::fields::PolicyState;
 
 /// A limiter that requests wait for, in its fair line, up to a time.
 ///
-/// Takes any limiter with [`Wait`], such as a [`Queued`](sluicegate::wait::Queued), and for keys an `Arc` of
-/// [`QueuedKeys`].
+/// Takes any limiter with [`Wait`], such as a [`Queued`](sluicegate::wait::Queued), and for keys a [`QueuedKeys`] around
+/// the store.
 ///
 /// * A request that is granted its permits at once does not wait, and nothing is allocated for it.
 /// * One whose permits would come too late is refused at once if the limiter knows that, and otherwise
@@ -39,6 +39,19 @@ use crate::fields::PolicyState;
 /// let bucket = TokenBucket::new(quota!(100 / second, burst 10));
 /// bucket.line().set_limits(LineLimits::new().max_waiters(1_000));
 /// let limit = Limit::of_all(WaitUpTo::new(bucket, Duration::from_secs(2)));
+/// ```
+///
+/// A line for each client:
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::QueuedKeys;
+/// use sluicegate_http::layer::{Limit, WaitUpTo};
+///
+/// let clients = KeyTable::with_keys(quota!(10 / second, burst 5), 100_000)?;
+/// let limit = Limit::per_client(WaitUpTo::new(QueuedKeys::new(clients), Duration::from_secs(2)));
+/// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WaitUpTo<L> {
