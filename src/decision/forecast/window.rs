@@ -76,12 +76,11 @@ impl WindowForecast {
     /// windows slide.
     #[cfg(feature = "wait")]
     pub(super) fn wait_nanos_in_parts(&self, permits: u64) -> Option<u64> {
-        if self.slides {
+        if self.slides || self.limit == 0 {
             return None;
         }
         let missing = permits.saturating_sub(self.limit.saturating_sub(self.current));
-        let windows = missing.checked_div(self.limit)? + u64::from(missing % self.limit > 0);
-        let Some(more) = windows.checked_sub(1) else { return Some(0) };
+        let Some(more) = missing.div_ceil(self.limit).checked_sub(1) else { return Some(0) };
         Some(self.left_nanos.saturating_add(self.length_nanos.saturating_mul(more)))
     }
 
