@@ -11,26 +11,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-struct Block<'a> {
-    language: &'a str,
-    text: &'a str,
-}
+use crate::page::{Block, blocks, page, repository};
 
-fn repository() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-fn page() -> String {
-    fs::read_to_string(repository().join("docs/policies.md")).expect("the page is there")
-}
-
-fn blocks(page: &str) -> Vec<Block<'_>> {
-    let fenced = page.split("```").skip(1).step_by(2);
-    fenced
-        .map(|block| block.split_once('\n').expect("a fence ends its line"))
-        .map(|(language, text)| Block { language, text })
-        .collect()
-}
+#[path = "support/page.rs"]
+mod page;
 
 /// Runs commands in the folder, and returns all that they print.
 fn run(folder: &Path, commands: &str) -> String {
@@ -78,7 +62,7 @@ fn each_command_prints_what_the_page_shows() {
     symlink(env!("CARGO_BIN_EXE_limits_server"), bin.join("limits_server")).unwrap();
     symlink(repository().join("crates"), folder.join("crates")).unwrap();
 
-    let page = page();
+    let page = page("policies.md");
     let (mut printed, mut commands, mut outputs) = (None, 0, 0);
     for Block { language, text } in blocks(&page) {
         match language {
@@ -91,9 +75,7 @@ fn each_command_prints_what_the_page_shows() {
                 outputs += 1;
             }
             "toml" => {
-                let comment = text.lines().next().and_then(|line| line.strip_prefix("# "));
-                let file = comment.filter(|comment| !comment.contains(' ')).expect("a file's name");
-                fs::write(folder.join(file), text).unwrap();
+                fs::write(folder.join(page::file_name(text)), text).unwrap();
             }
             "rust" => {}
             other => panic!("a block of `{other}`:\n{text}"),
@@ -107,7 +89,7 @@ fn the_program_has_the_lines_that_the_page_shows() {
     let path = repository().join("examples/limits_server.rs");
     let program = fs::read_to_string(path).unwrap();
     let mut lines = program.lines();
-    let page = page();
+    let page = page("policies.md");
     let shown = blocks(&page).into_iter().filter(|block| block.language == "rust");
     let shown: Vec<&str> = shown.flat_map(|block| block.text.lines()).collect();
     assert!(!shown.is_empty());

@@ -10,6 +10,7 @@
 //! | `request` | a request of a client, put to all limiters whose policies judge it |
 //! | `answer` | the answer |
 //! | `seconds` | waits |
+//! | `whole` | whole numbers |
 
 mod answer;
 mod ask;
@@ -19,6 +20,7 @@ mod levels;
 mod request;
 mod seconds;
 mod several;
+pub(crate) mod whole;
 
 pub use self::answer::{Answer, Decision, Reason};
 pub(crate) use self::ask::Ask;

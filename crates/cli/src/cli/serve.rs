@@ -1,5 +1,6 @@
 //! `sluicegate serve`.
 
+mod mounted;
 mod offer;
 mod redis;
 
@@ -223,6 +224,12 @@ impl From<EnvoyError> for Failure {
 /// Watches the file, and tells of its changes.
 fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, Failure> {
     registry.on_event(|event| tell(event));
+    if mounted::is_mounted_by_itself(path) {
+        tell(&format_args!(
+            "{} is mounted by itself, so a file that is put in its place is not seen: mount its folder",
+            path.display()
+        ));
+    }
     registry.watch(path).map_err(|error| Failure::Io {
         what: path.display().to_string(),
         error: std::io::Error::other(error),

@@ -3,7 +3,13 @@
 use crate::proxy::Proxy;
 
 /// Starts nginx with these directives of its server.
+#[allow(dead_code, reason = "not each of the tests that have it wants it")]
 pub(crate) fn serve(server: &str) -> Proxy {
+    start(&format!("server {{ {server} }}"))
+}
+
+/// Starts nginx with these directives of its block `http`.
+pub(crate) fn start(http: &str) -> Proxy {
     let configuration = format!(
         "daemon off; master_process off; pid FOLDER/pid; error_log stderr;
          events {{}}
@@ -11,7 +17,7 @@ pub(crate) fn serve(server: &str) -> Proxy {
              access_log off;
              client_body_temp_path FOLDER; proxy_temp_path FOLDER; fastcgi_temp_path FOLDER;
              uwsgi_temp_path FOLDER; scgi_temp_path FOLDER;
-             server {{ {server} }}
+             {http}
          }}"
     );
     Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration"], &configuration)

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
-use super::failure::Failure;
+use super::failure::{Failure, ProblemDetails};
 use crate::decision::Check;
 use crate::service::Service;
 
@@ -55,12 +55,12 @@ pub(super) struct Reloaded {
     request_body = Check,
     responses(
         (status = 204, description = "It is full, and has no penalty"),
-        (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
-        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body or its key is wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reset(
@@ -84,10 +84,10 @@ pub(super) async fn reset(
     tag = "administration",
     responses(
         (status = 200, description = "The file is in force", body = Reloaded),
-        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
-        (status = 409, description = "The service has no file", content_type = "application/problem+json"),
-        (status = 422, description = "The file has mistakes, which are told; the old terms stay in force", content_type = "application/problem+json"),
+        (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 409, description = "The service has no file", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 422, description = "The file has mistakes, which are told; the old terms stay in force", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reload(_: Admin, State(service): State<Service>) -> Result<Response, Failure> {

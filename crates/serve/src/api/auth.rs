@@ -15,7 +15,7 @@ use sluicegate_http::fields::write_retry_after;
 use sluicegate_policy::{KeyField, RequestFields, path_of_target};
 use utoipa::{IntoParams, ToSchema};
 
-use super::failure::Failure;
+use super::failure::{Failure, ProblemDetails};
 use crate::decision::{Answer, judge};
 use crate::service::Service;
 
@@ -73,8 +73,8 @@ pub(super) struct Asked {
     params(Asked),
     responses(
         (status = 204, description = "It may pass"),
-        (status = 400, description = "A parameter is wrong, or the client's address is not known", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has one of the names", content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is wrong, or the client's address is not known", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
     )
 )]

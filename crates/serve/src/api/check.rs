@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{JsonBody, Object};
-use super::failure::Failure;
+use super::failure::{Failure, ProblemDetails};
 use crate::body_share::BodyShare;
 use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
@@ -60,10 +60,10 @@ pub(super) enum BatchAnswer<'l> {
     request_body = Check,
     responses(
         (status = 200, description = "The decision, granted or denied", body = Answer),
-        (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "Too many checks wait already, or there is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "Too many checks wait already, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn check(
@@ -106,10 +106,10 @@ pub(super) async fn take(
     request_body = Check,
     responses(
         (status = 200, description = "The decision that a check would get", body = Answer),
-        (status = 400, description = "The body, its key or its cost is wrong", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn peek(
@@ -136,11 +136,11 @@ pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response,
     request_body = Batch,
     responses(
         (status = 200, description = "The answers in the order of the checks; with `all_or_none`, one decision besides", body = BatchAnswer),
-        (status = 400, description = "The body or one of the checks is wrong", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has one of the names", content_type = "application/problem+json"),
-        (status = 413, description = "There are too many checks", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body or one of the checks is wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "There are too many checks", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn batch(

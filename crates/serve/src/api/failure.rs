@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use sluicegate_http::fields::{Problem, ProblemType, write_retry_after};
+use utoipa::ToSchema;
 
 use crate::bounded_body::BodyRefused;
 use crate::decision::CheckError;
@@ -16,6 +17,21 @@ pub(crate) struct Failure {
     detail: String,
     /// Wait after which the same request may be answered.
     retry_after: Option<Duration>,
+}
+
+/// Problem details (RFC 9457).
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the text that is written")]
+pub(super) struct ProblemDetails {
+    /// Always `about:blank`.
+    r#type: String,
+    /// The status of the answer.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// The name of the status.
+    title: String,
+    /// The field, its value, and the range that is allowed.
+    detail: String,
 }
 
 impl Failure {

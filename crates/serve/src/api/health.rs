@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
-use super::failure::Failure;
+use super::failure::{Failure, ProblemDetails};
 use crate::service::Service;
 
 /// Tells that the process answers.
@@ -25,7 +25,7 @@ pub(super) async fn alive() -> &'static str {
     tag = "service",
     responses(
         (status = 200, description = "There are limiters", body = str, content_type = "text/plain"),
-        (status = 503, description = "The policy file has no limiter and no level", content_type = "application/problem+json"),
+        (status = 503, description = "The policy file has no limiter and no level", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn ready(State(service): State<Service>) -> Response {

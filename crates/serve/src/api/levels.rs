@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::admin::Admin;
 use super::body::JsonBody;
-use super::failure::Failure;
+use super::failure::{Failure, ProblemDetails};
 use crate::bounded_key::bound_text;
 use crate::decision::{LevelsAnswer, LevelsCheck};
 use crate::service::Service;
@@ -49,10 +49,10 @@ impl From<LevelRequestError> for Failure {
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
-        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
-        (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "The policy file has no levels", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn check(
@@ -76,10 +76,10 @@ pub(super) async fn check(
     request_body = LevelsCheck,
     responses(
         (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
-        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
-        (status = 404, description = "The policy file has no levels", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "The policy file has no levels", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn peek(
@@ -100,12 +100,12 @@ pub(super) async fn peek(
     request_body = LevelReset,
     responses(
         (status = 204, description = "It is full"),
-        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", content_type = "application/problem+json"),
-        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
-        (status = 404, description = "There is no such level", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "There is no such level", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reset(

@@ -11,8 +11,8 @@ use sluicegate_policy::{KeyField, OffenceError, RequestFields, path_of_target};
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
-use super::failure::Failure;
-use crate::decision::{Check, Key, Seconds};
+use super::failure::{Failure, ProblemDetails};
+use crate::decision::{Check, Key, Seconds, whole};
 use crate::service::Service;
 
 /// Offences of a caller, or the answer to a request that may be one.
@@ -27,12 +27,13 @@ pub(super) struct Report<'b> {
     #[serde(borrow, default)]
     key: Option<Key<'b>>,
     /// Number of offences: 1 by default. Not beside `status`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole::optional")]
     offences: Option<u64>,
     /// Status of the answer that the caller got. Then the policy's `by` says whether that is an offence: a gateway
     /// can report every answer.
-    #[serde(default)]
-    status: Option<u16>,
+    #[serde(default, deserialize_with = "whole::optional")]
+    #[schema(minimum = 100, maximum = 999)]
+    status: Option<u64>,
     /// Method of the request that was answered, for a `by` that looks at it.
     #[serde(default)]
     method: Option<Cow<'b, str>>,
@@ -88,11 +89,11 @@ impl RequestFields for Answered<'_> {
     request_body = Report,
     responses(
         (status = 200, description = "The outcome", body = Reported),
-        (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
-        (status = 409, description = "The limiter has no penalty", content_type = "application/problem+json"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`", content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for another offender, or for the body now", content_type = "application/problem+json"),
+        (status = 400, description = "The body or its key is wrong", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 409, description = "The limiter has no penalty", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for another offender, or for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn offence(

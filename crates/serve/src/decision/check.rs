@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::ask::Ask;
 use super::key::Key;
 use super::seconds::Seconds;
+use super::whole;
 use crate::limiters::{InForce, NamedLimiter};
 
 /// One question: may a caller take so many permits of a limiter?
@@ -25,7 +26,7 @@ pub struct Check<'b> {
     #[serde(borrow, default)]
     pub key: Option<Key<'b>>,
     /// Permits to take. By default the `cost` of the policy, or 1 if that depends on a request.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole::optional")]
     pub cost: Option<u64>,
     /// Longest time to stand in line for the permits, in seconds. The policy's `wait` counts too: if the permits
     /// come later than either allows, the check is denied at once. Only a check by itself can wait.

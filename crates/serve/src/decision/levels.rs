@@ -7,6 +7,7 @@ use sluicegate_policy::{LevelAnswer, LevelAnswers};
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
+use super::whole;
 use crate::bounded_key::bound_text;
 
 /// A question to all levels of the policy file.
@@ -17,7 +18,7 @@ pub struct LevelsCheck {
     #[schema(example = json!({ "org": "acme", "user": "ada" }))]
     pub fields: BTreeMap<String, String>,
     /// A number for each name in the `counts` of a level.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole::by_name")]
     #[schema(example = json!({ "tokens": 700 }))]
     pub amounts: BTreeMap<String, u64>,
 }

@@ -68,7 +68,10 @@ impl Guard {
             None => name.parse::<IpAddr>().is_ok(),
         };
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        let is_own = |name: &str| !name.contains('.') || name.ends_with(".localhost");
+        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_own = |name: &str| {
+            name.bytes().all(is_of_names) && (!name.contains('.') || name.ends_with(".localhost"))
+        };
         is_address || !name.is_empty() && is_own(&name) || self.hosts.contains(&name)
     }
 }
@@ -122,8 +125,16 @@ mod tests {
         ] {
             assert!(guard.knows(host), "{host}");
         }
-        for host in ["rebound.example", "rebound.example:8080", "127.0.0.1.example", "", ":80", "."]
-        {
+        for host in [
+            "rebound.example",
+            "rebound.example:8080",
+            "127.0.0.1.example",
+            "",
+            ":80",
+            ".",
+            "a, b",
+            "a b",
+        ] {
             assert!(!guard.knows(host), "{host}");
         }
     }

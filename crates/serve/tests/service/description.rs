@@ -1,8 +1,10 @@
 //! The description in `OpenAPI` tells what there is.
 
+use jsonschema::Validator;
 use serde_json::{Value, json};
+use sluicegate_serve::{AdminToken, Bounds};
 
-use super::running::{POLICY, Running};
+use super::running::{POLICY, Running, service_of};
 
 #[tokio::test]
 async fn every_path_of_the_description_is_there_and_no_other_is() {
@@ -53,21 +55,90 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
     service.end().await;
 }
 
-#[tokio::test]
-async fn the_fields_of_an_answer_are_those_of_its_schema() {
-    let service = Running::of(POLICY).await;
-    let description: Value = service.get("/openapi.json").await.json().await.unwrap();
-    let schema = &description["components"]["schemas"]["Answer"]["properties"];
-    for body in [
-        json!({ "limiter": "all" }),
-        json!({ "limiter": "all", "cost": 5 }),
-        json!({ "limiter": "all", "cost": 6 }),
-        json!({ "limiter": "counted", "key": "a", "cost": 2 }),
-    ] {
-        let answer = service.check(body).await;
-        for (name, value) in answer.as_object().unwrap() {
-            assert!(schema.get(name).is_some(), "{name}: {value}");
+const TOKEN: &str = "0123456789abcdef";
+
+/// Limiters of which one has penalties, and a level.
+const MORE: &str = r#"
+    limiters.log-ins = { key = "client", policy = "fixed_window", limit = 5, interval = "1 day", penalty = { offences = 1, within = "1 day", refuse_for = "1 day" } }
+    [[hierarchy]]
+    name = "org"
+    key = "org"
+    counts = "tokens"
+    policy = "fixed_window"
+    limit = 5
+    interval = "1 day"
+"#;
+
+/// Returns a validator of the part of the description at `place`. No object has another field than it says.
+fn validator(description: &Value, place: &Value) -> Validator {
+    let mut schema = description.clone();
+    for component in schema["components"]["schemas"].as_object_mut().unwrap().values_mut() {
+        if component["type"] == "object" {
+            component["additionalProperties"] = json!(false);
         }
+    }
+    let mut whole = place["schema"].as_object().expect("a schema").clone();
+    whole.insert("components".to_owned(), schema["components"].take());
+    jsonschema::draft202012::new(&whole.into()).unwrap()
+}
+
+#[tokio::test]
+async fn each_answer_and_each_request_that_is_right_are_as_their_schemas_say() {
+    let service = service_of(&format!("{POLICY}{MORE}")).admin(AdminToken::new(TOKEN).unwrap());
+    let service = Running::start(service, Bounds::default()).await;
+    let description: Value = service.get("/openapi.json").await.json().await.unwrap();
+    let ada = json!({ "org": "ada" });
+    let checks =
+        json!([{ "limiter": "all", "cost": 0 }, { "limiter": "user", "key": "a", "cost": 99 }]);
+    let cases = [
+        ("/v1/check", json!({ "limiter": "all" }), 200),
+        ("/v1/check", json!({ "limiter": "all", "cost": 5 }), 200),
+        ("/v1/check", json!({ "limiter": "all", "cost": 6, "wait": 0.5 }), 200),
+        ("/v1/check", json!({ "limiter": "counted", "key": "a", "cost": 2 }), 200),
+        ("/v1/check", json!({ "limiter": "client", "key": ["a", "b"] }), 200),
+        ("/v1/check", json!({ "limiter": "nobody" }), 404),
+        ("/v1/peek", json!({ "limiter": "all" }), 200),
+        ("/v1/peek", json!({ "limiter": "all", "key": "a" }), 400),
+        ("/v1/check/batch", json!({ "checks": checks }), 200),
+        ("/v1/check/batch", json!({ "checks": checks, "all_or_none": true }), 200),
+        ("/v1/check/batch", json!({ "checks": vec![json!({ "limiter": "all" }); 1_001] }), 413),
+        ("/v1/levels/check", json!({ "fields": ada, "amounts": { "tokens": 4 } }), 200),
+        ("/v1/levels/peek", json!({ "fields": ada, "amounts": { "tokens": 4 } }), 200),
+        ("/v1/levels/check", json!({ "fields": {} }), 400),
+        ("/v1/levels/reset", json!({ "level": "org", "fields": ada }), 204),
+        ("/v1/offence", json!({ "limiter": "log-ins", "key": "a", "status": 404 }), 200),
+        ("/v1/offence", json!({ "limiter": "log-ins", "key": "a" }), 200),
+        ("/v1/offence", json!({ "limiter": "all" }), 409),
+        ("/v1/check", json!({ "limiter": "log-ins", "key": "a" }), 200),
+        ("/v1/reset", json!({ "limiter": "log-ins", "key": "a" }), 204),
+        ("/v1/reload", Value::Null, 409),
+        ("/v1/limiters", Value::Null, 200),
+        ("/v1/auth", Value::Null, 400),
+    ];
+    for (path, body, status) in cases {
+        let (method, operation) =
+            description["paths"][path].as_object().unwrap().iter().next().unwrap();
+        let method = method.to_uppercase().parse().unwrap();
+        let mut request = service.client.request(method, service.url(path)).bearer_auth(TOKEN);
+        if !body.is_null() {
+            let schema = &operation["requestBody"]["content"]["application/json"];
+            let validated =
+                validator(&description, schema).validate(&body).map_err(|e| e.to_string());
+            assert_eq!(validated, Ok(()), "{path}: {body}");
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{path}: {body}");
+        let content = &operation["responses"][status.to_string()]["content"];
+        let Some(media_type) = response.headers().get("content-type").cloned() else {
+            assert!(content.is_null(), "{path}: {body}");
+            continue;
+        };
+        let schema = &content[media_type.to_str().unwrap()];
+        let answer: Value = response.json().await.unwrap();
+        let validated =
+            validator(&description, schema).validate(&answer).map_err(|e| e.to_string());
+        assert_eq!(validated, Ok(()), "{path}: {body}: {answer}");
     }
     service.end().await;
 }

@@ -67,18 +67,67 @@ async fn assert_limits_each_client(proxy: SocketAddr) {
     }
 }
 
+/// A service whose limiters have the names of the page.
+async fn service() -> Running {
+    Running::of(&POLICY.replace("[limiters.client]", "[limiters.per-client]")).await
+}
+
+/// Returns the block of the page for nginx, with these directives in the place that asks the service, and `beside` it.
+fn nginx(service: SocketAddr, upstream: SocketAddr, inside: &str, beside: &str) -> Proxy {
+    let block = configured("## nginx", service, upstream).replace("listen 8000;", "listen LISTEN;");
+    let place = "location = /limits {";
+    assert!(block.contains("LISTEN") && block.contains(place), "{block}");
+    crate::nginx::start(&block.replace(place, &format!("{beside} {place} {inside}")))
+}
+
 #[tokio::test]
 async fn nginx_asks_by_auth_request() {
-    let (service, upstream) = (Running::of(POLICY).await, upstream().await);
-    let server = configured("## nginx", service.address, upstream);
-    let proxy = crate::nginx::serve(&format!("listen LISTEN; {server}"));
+    let (service, upstream) = (service().await, upstream().await);
+    let proxy = nginx(service.address, upstream, "", "");
     assert_limits_each_client(proxy.address).await;
     service.end().await;
 }
 
 #[tokio::test]
+async fn nginx_refuses_requests_or_lets_them_pass_when_the_service_is_gone() {
+    let (service, upstream) = (service().await, upstream().await);
+    let (_, rest) = PAGE.split_once("To let them pass").unwrap();
+    let beside = rest.split('`').find(|code| code.starts_with("location @open")).unwrap();
+    let (_, inside) = rest.split_once("```nginx\n").unwrap();
+    let (inside, _) = inside.split_once("```").unwrap();
+    let closed = nginx(service.address, upstream, "", "");
+    let open = nginx(service.address, upstream, inside, beside);
+    // Two proxies with one service share its limits.
+    let client = client_at("127.0.0.2");
+    let status = async |proxy: &Proxy| {
+        let request = client.get(format!("http://{}/api/x", proxy.address));
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!((status(&closed).await, status(&open).await, status(&open).await), (200, 200, 429));
+    service.end().await;
+    assert_eq!((status(&closed).await, status(&open).await), (500, 200));
+}
+
+/// Of the connections to the service, the one that waits for the next request is used again.
+#[tokio::test]
+async fn nginx_keeps_its_connections_to_the_service() {
+    let (service, upstream) = (service().await, upstream().await);
+    let proxy = nginx(service.address, upstream, "", "");
+    for _ in 0..20 {
+        let url = format!("http://{}/elsewhere", proxy.address);
+        assert_eq!(service.client.get(url).send().await.unwrap().status(), 200);
+    }
+    let metrics = service.get("/metrics").await.text().await.unwrap();
+    let (_, number) = metrics.split_once("\nsluicegate_serve_connections_total ").unwrap();
+    let connections: u32 = number.lines().next().unwrap().parse().unwrap();
+    // Not 21. One that has waited for 5 seconds is given up.
+    assert!(connections < 10, "{metrics}");
+    service.end().await;
+}
+
+#[tokio::test]
 async fn caddy_asks_by_forward_auth() {
-    let (service, upstream) = (Running::of(POLICY).await, upstream().await);
+    let (service, upstream) = (service().await, upstream().await);
     let site = configured("## Caddy", service.address, upstream);
     let site = site.replace(":80 {", "http://:PORT {\n    bind 127.0.0.1");
     let options = "admin off\n auto_https off\n storage file_system FOLDER";
