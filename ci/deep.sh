@@ -26,6 +26,7 @@ storm       5  ci/storm.sh: a million steps of each storm
 leases     15  ci/leases.sh: leases in a simulated network, and mutants of them
 servers    15  ci/servers.sh: limits on Redis 6.2, Valkey 8.1 and 9.1
 policies    3  ci/random_policies.sh: random policies against the slow reference
+openapi     3  ci/openapi.sh: the description of the service, and answers to all that it describes
 fuzz       20  ci/fuzz.sh: every target for a minute
 soak       12  ci/soak.sh: a service that is asked for ten minutes
 prometheus  3  ci/prometheus.sh: the dashboard on a real Prometheus

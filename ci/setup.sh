@@ -31,6 +31,8 @@ base() {
     command -v apt-get >/dev/null && apt_packages gcc libc6-dev mandoc redis-server redis-sentinel openssl
     # Debian has it since version 13.
     command -v apt-cache >/dev/null && [ -n "$(apt-cache madison valkey-server 2>/dev/null)" ] && apt_packages valkey-server
+    python3 -m pip --version >/dev/null 2>&1 || { command -v apt-get >/dev/null && apt_packages python3 python3-pip; }
+    python3 -m pip --version >/dev/null || die "no pip for python3, which installs what ci/openapi.sh runs"
     command -v cc >/dev/null || die "no C compiler (cc), which Rust links with"
     command -v mandoc >/dev/null || die "no mandoc(1), which the tests read pages of the manual with"
     command -v redis-server >/dev/null || die "no redis-server, which the tests of crates/redis start"

@@ -47,6 +47,9 @@ timed cargo test "${packages[@]}" --lib --bins --tests --examples -- "${left[@]/
 step "the command on its bundled sample"
 "${CARGO_TARGET_DIR:-target}/debug/sluicegate" >/dev/null
 
+step "the description of the service in OpenAPI"
+SLUICEGATE=${CARGO_TARGET_DIR:-target}/debug/sluicegate ci/openapi.sh check
+
 step "documentation tests"
 cargo test "${packages[@]}" --doc
 

@@ -32,5 +32,6 @@ mod sessions;
 mod setup;
 mod shared;
 pub mod wire;
+mod work_time;
 
 pub use self::playground::{Playground, PlaygroundOptions};

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::TokenBucket;
-
 use crate::session::{Cursor, Session};
 use crate::setup::CheckedSetup;
 use crate::wire::Frame;
@@ -38,18 +36,21 @@ impl Live {
         Live { session, come_to: now, readers: 0, idle_since: now, slowed, has_ended }
     }
 
-    /// Lets time pass until `now`, as far as `work` has tokens for its events.
-    pub(crate) fn advance(&mut self, now: Instant, work: &TokenBucket) {
+    /// Lets time pass until `now`, but for no more than a number of events.
+    pub(crate) fn advance(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.come_to).min(Live::STEP);
         self.come_to = now;
         let passed = if self.readers == 0 { Duration::ZERO } else { passed };
         let nanos = (passed.as_secs_f64() * self.session.speed() * 1e9) as u64;
         let until_nanos = self.session.now_nanos().saturating_add(nanos);
-        let most = work.try_acquire_up_to(Live::EVENTS).map_or(0, |grant| grant.permits());
-        let each = self.session.work_of_event();
-        let done = self.session.advance(until_nanos, most / each) * each;
-        work.credit(most - done);
+        self.session.advance(until_nanos, Live::EVENTS / self.session.work_of_event());
         self.slowed = self.session.now_nanos() < until_nanos;
+    }
+
+    /// Lets no time pass until `now`, as the sessions have too much to do.
+    pub(crate) fn stand(&mut self, now: Instant) {
+        self.come_to = now;
+        self.slowed = self.readers > 0 && self.session.speed() > 0.0;
     }
 
     /// Returns what a reader has not been told, or `None` if there is nothing new and it was told not long ago.
@@ -58,8 +59,8 @@ impl Live {
     }
 
     /// Notes a reader, unless there are too many. Its time begins now.
-    pub(crate) fn enter(&mut self, now: Instant, work: &TokenBucket) -> bool {
-        self.advance(now, work);
+    pub(crate) fn enter(&mut self, now: Instant) -> bool {
+        self.advance(now);
         let has_room = self.readers < Live::READERS;
         self.readers += usize::from(has_room);
         has_room
@@ -93,7 +94,6 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use sluicegate::quota;
 
     use super::*;
     use crate::command::CheckedStream;
@@ -110,82 +110,68 @@ mod tests {
 
     #[test]
     fn time_passes_at_its_speed_while_somebody_reads_and_no_further_at_once_than_a_step() {
-        let work = TokenBucket::new(quota!(1_000 / second));
         let began = Instant::now();
         let after = |millis| began + Duration::from_millis(millis);
         let mut live = live(10.0, began);
-        live.advance(after(1_000), &work);
+        live.advance(after(1_000));
         assert_eq!(at_millis(&live), 0);
-        assert!(live.enter(after(1_000), &work));
-        live.advance(after(1_100), &work);
+        assert!(live.enter(after(1_000)));
+        live.advance(after(1_100));
         assert_eq!(at_millis(&live), 1_000);
         // A reader that comes back after a minute has missed nothing.
-        live.advance(after(61_100), &work);
+        live.advance(after(61_100));
         assert_eq!(at_millis(&live), 3_500);
         live.session.set_speed(0.0);
-        live.advance(after(61_200), &work);
+        live.advance(after(61_200));
         assert_eq!((at_millis(&live), live.slowed), (3_500, false));
     }
 
-    #[test]
-    fn a_session_for_which_there_is_no_work_left_stands_at_what_it_has_done() {
-        // As many tokens as it may take at once, and nearly no more.
-        let work = TokenBucket::new(quota!(1 / hour, burst 20));
-        let began = Instant::now();
-        let mut live = live(100.0, began);
-        assert!(live.enter(began, &work));
+    fn busy(sides: usize, speed: f64, began: Instant) -> Live {
         let stream = json!({ "streams": [{ "key": "a", "per_second": 1_000 }] });
         let stream = CheckedStream::all(&serde_json::from_value(stream).unwrap()).unwrap();
+        let setup = json!({ "sides": vec![json!({ "algorithm": "gcra" }); sides], "speed": speed });
+        let setup = serde_json::from_value(setup).unwrap();
+        let mut live = Live::new(CheckedSetup::new(&setup).unwrap(), began);
+        assert!(live.enter(began));
         live.session.set_streams(stream).unwrap();
-        // The first is at 0.
-        live.advance(began + Duration::from_millis(100), &work);
-        assert_eq!((at_millis(&live), live.slowed), (19, true));
-        let mut cursor = Cursor::default();
-        let frame = live.frame(&mut cursor, false).unwrap();
-        let totals = frame.sides[0].totals;
-        assert_eq!((totals.granted + totals.refused, frame.slowed), (20, true));
-        live.advance(began + Duration::from_millis(200), &work);
-        assert_eq!((at_millis(&live), live.slowed), (19, true));
-        assert_eq!(live.frame(&mut cursor, false), None);
+        live
     }
 
     #[test]
-    fn an_event_of_four_sides_is_twice_the_work_of_one_of_two() {
+    fn a_session_stands_at_its_last_event_if_there_are_too_many_and_four_sides_have_half_as_many() {
         let began = Instant::now();
-        let stream = json!({ "streams": [{ "key": "a", "per_second": 1_000 }] });
-        let stream = CheckedStream::all(&serde_json::from_value(stream).unwrap()).unwrap();
-        for (sides, requests) in [(1, 20), (2, 20), (3, 10), (4, 10)] {
-            let work = TokenBucket::new(quota!(1 / hour, burst 20));
-            let setup = json!({ "sides": vec![json!({ "algorithm": "gcra" }); sides] });
-            let setup = serde_json::from_value(setup).unwrap();
-            let mut live = Live::new(CheckedSetup::new(&setup).unwrap(), began);
-            assert!(live.enter(began, &work));
-            live.session.set_streams(stream.clone()).unwrap();
-            live.advance(began + Duration::from_millis(100), &work);
+        for (sides, requests) in [(1, 1_000), (2, 1_000), (3, 500), (4, 500)] {
+            let mut live = busy(sides, 100.0, began);
+            live.advance(began + Duration::from_millis(100));
+            // The first is at 0.
+            assert_eq!((at_millis(&live), live.slowed), (requests - 1, true));
             let frame = live.frame(&mut Cursor::default(), false).unwrap();
             let totals = frame.sides[sides - 1].totals;
-            assert_eq!(totals.granted + totals.refused, requests, "{sides} sides");
+            assert_eq!((totals.granted + totals.refused, frame.slowed), (requests, true));
         }
     }
 
     #[test]
-    fn work_that_was_not_needed_is_there_for_others() {
-        let work = TokenBucket::new(quota!(1 / hour, burst 1_000));
+    fn time_for_which_a_session_stands_is_lost_and_the_page_is_told() {
         let began = Instant::now();
-        let mut live = live(1.0, began);
-        assert!(live.enter(began, &work));
-        live.advance(began + Duration::from_millis(100), &work);
-        assert_eq!(work.peek(0).unwrap().remaining(), 1_000);
+        let after = |millis| began + Duration::from_millis(millis);
+        let mut live = busy(1, 1.0, began);
+        live.stand(after(100));
+        assert_eq!((at_millis(&live), live.slowed), (0, true));
+        live.advance(after(150));
+        assert_eq!((at_millis(&live), live.slowed), (50, false));
+        live.session.set_speed(0.0);
+        live.stand(after(200));
+        assert!(!live.slowed, "it stands in any case");
     }
 
     #[test]
     fn it_is_forgotten_two_minutes_after_its_last_reader() {
-        let work = TokenBucket::new(quota!(1_000 / second));
         let began = Instant::now();
         let after = |secs| began + Duration::from_secs(secs);
         let mut live = live(1.0, began);
         assert!(!live.is_forgotten(after(119)) && live.is_forgotten(after(120)));
-        assert!(live.enter(after(60), &work) && live.enter(after(60), &work));
+        assert!(live.enter(after(60)) && live.enter(after(60)));
         live.leave(after(70));
         assert!(!live.is_forgotten(after(1_000)));
         live.leave(after(80));

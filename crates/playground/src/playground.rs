@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use sluicegate::{ConfigError, KeyTable, Quota, quota};
@@ -12,6 +12,7 @@ use sluicegate_http::layer::{Limit, RateLimitLayer};
 use crate::routes;
 use crate::shared::Shared;
 use crate::wire::Offer;
+use crate::work_time::WorkTime;
 
 /// Bounds of a [`Playground`].
 #[derive(Clone, Debug)]
@@ -23,18 +24,22 @@ pub struct PlaygroundOptions {
     pub requests: Quota,
     /// Clients whose requests are counted. If there are more, the least busy may share.
     pub clients: usize,
+    /// Processor time that the work for all sessions may take in each second. If they want more, their clocks go slower, and
+    /// requests to send are refused with 503.
+    pub work_time: Duration,
     /// The way in which the address of a client is found.
     pub addresses: ClientAddress,
 }
 
 impl Default for PlaygroundOptions {
     /// 256 sessions; 100 requests a second for each client, and 500 at once, for 10,000 clients, by the address
-    /// of the connection.
+    /// of the connection; half the time of one processor.
     fn default() -> PlaygroundOptions {
         PlaygroundOptions {
             sessions: 256,
             requests: quota!(100 / second, burst 500),
             clients: 10_000,
+            work_time: Duration::from_millis(500),
             addresses: ClientAddress::of_peer(),
         }
     }
@@ -51,7 +56,8 @@ impl Playground {
     ///
     /// # Errors
     ///
-    /// Those of a [`KeyTable`], for a number of clients, or for requests, that it cannot have.
+    /// Those of a [`KeyTable`], for a number of clients, or for requests, that it cannot have; and those of a
+    /// [`Rate`](sluicegate::Rate), for a `work_time` of no time.
     pub fn new(options: PlaygroundOptions) -> Result<Playground, ConfigError> {
         Playground::with_offer(options, Offer::default)
     }
@@ -66,10 +72,11 @@ impl Playground {
         options: PlaygroundOptions,
         offer: impl Fn() -> Offer + Send + Sync + 'static,
     ) -> Result<Playground, ConfigError> {
-        let PlaygroundOptions { sessions, requests, clients, addresses } = options;
+        let PlaygroundOptions { sessions, requests, clients, work_time, addresses } = options;
         let table = KeyTable::with_keys(requests, clients)?;
         let limit = Limit::per_client(table).addresses(addresses).policy(requests.into());
-        let shared = Shared::new(sessions, RateLimitLayer::new(limit), Box::new(offer));
+        let layer = RateLimitLayer::new(limit);
+        let shared = Shared::new(sessions, WorkTime::new(work_time)?, layer, Box::new(offer));
         Ok(Playground { shared: Arc::new(shared) })
     }
 

@@ -95,10 +95,9 @@ async fn send(
     JsonBody(send): JsonBody<Send>,
 ) -> Result<StatusCode, Refused> {
     let send = CheckedSend::new(&send)?;
+    shared.work_time.is_there().map_err(Refused::busy)?;
     with(&shared, &name, |session| {
-        // Only what is done counts: a client without a session takes nothing from those that have one.
-        shared.work.try_acquire(send.count).map_err(Refused::busy)?;
-        session.send(&send).inspect_err(|_| shared.work.credit(send.count))?;
+        session.send(&send)?;
         Ok(StatusCode::ACCEPTED)
     })
 }
@@ -166,6 +165,13 @@ fn with<T>(
     let now = Instant::now();
     let live = shared.sessions.get(name, now).ok_or_else(Refused::no_such_session)?;
     let mut live = sessions::lock(&live);
-    live.advance(now, &shared.work);
-    act(&mut live.session)
+    let has_time = shared.work_time.is_there().is_ok();
+    shared.work_time.spend(|| {
+        if has_time {
+            live.advance(now);
+        } else {
+            live.stand(now);
+        }
+        act(&mut live.session)
+    })
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use sluicegate::concurrency::ConcurrencyLimit;
@@ -240,6 +241,8 @@ fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, 
 fn playground(policy: Option<&ServedPolicy>) -> Result<Playground, sluicegate::ConfigError> {
     let options = PlaygroundOptions::default();
     let Some(policy) = policy else { return Playground::new(options) };
+    // Decisions come first.
+    let options = PlaygroundOptions { work_time: Duration::from_millis(100), ..options };
     let (name, limiters) = (policy.name.clone(), policy.service.limiters().clone());
     Playground::with_offer(options, move || offer::offer(&name, &limiters))
 }

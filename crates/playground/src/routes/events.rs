@@ -49,7 +49,7 @@ struct Reader {
 
 impl Reader {
     fn new(shared: Arc<Shared>, live: SharedLive) -> Result<Reader, Refused> {
-        if !sessions::lock(&live).enter(Instant::now(), &shared.work) {
+        if !sessions::lock(&live).enter(Instant::now()) {
             return Err(Refused::too_many_readers(Live::READERS));
         }
         let mut ticks = interval(TICK);
@@ -68,18 +68,29 @@ impl Reader {
             }
             let now = Instant::now();
             let is_due = self.told.is_none_or(|told| now.saturating_duration_since(told) >= QUIET);
-            let frame = {
-                let mut live = sessions::lock(&self.live);
-                if live.has_ended() {
-                    return None;
+            let has_time = self.shared.work_time.is_there().is_ok();
+            // A page hears something each second, if only that its clock stands.
+            if !has_time && !is_due {
+                continue;
+            }
+            let mut live = sessions::lock(&self.live);
+            if live.has_ended() {
+                return None;
+            }
+            let event = self.shared.work_time.spend(|| {
+                if has_time {
+                    live.advance(now);
+                } else {
+                    live.stand(now);
                 }
-                live.advance(now, &self.shared.work);
-                live.frame(&mut self.cursor, is_due)
-            };
-            if let Some(frame) = frame {
-                self.told = Some(now);
+                let frame = live.frame(&mut self.cursor, is_due)?;
+                drop(live);
                 // A frame has numbers and texts, which JSON has.
-                return Event::default().event("frame").json_data(&frame).ok();
+                Some(Event::default().event("frame").json_data(&frame).ok())
+            });
+            if let Some(event) = event {
+                self.told = Some(now);
+                return event;
             }
         }
     }

@@ -36,7 +36,9 @@ fn each_an_object<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Check<'de>>,
 }
 
 /// The answers to checks, each by itself.
+// By the schema, an answer with one decision for all is not one of these.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Answers<'l> {
     /// The answers in the order of the checks.
     answers: Vec<Answer<'l>>,

@@ -106,8 +106,16 @@ async fn a_wrong_question_is_told_what_is_right() {
             "`key` has 1 parts, but that of limiter \"client\" has 2: client, path",
         ),
         (json!({ "limiter": "user", "key": "a\nb" }), 400, "`key` has 2 parts"),
-        (json!({ "limiter": "all", "cost": -1 }), 400, "`cost`: invalid value: integer `-1`"),
-        (json!({ "limiter": "all", "cost": 1.5 }), 400, "`cost`: invalid type: floating point"),
+        (
+            json!({ "limiter": "all", "cost": -1 }),
+            400,
+            "`cost`: -1 is not allowed: must be a whole number",
+        ),
+        (
+            json!({ "limiter": "all", "cost": 1.5 }),
+            400,
+            "`cost`: 1.5 is not allowed: must be a whole number",
+        ),
         (
             json!({ "limiter": "user", "key": 7 }),
             400,
