@@ -16,7 +16,7 @@ command -v python3 >/dev/null || die "no python3, which the validator and the fu
 
 # SLUICEGATE is the command if it is built already.
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
-[ -n "${SLUICEGATE:-}" ] || cargo build -q -p sluicegate-cli
+[ -n "${SLUICEGATE:-}" ] || cargo build -q -p sluicegate-cli --features serve
 sluicegate=${SLUICEGATE:-$target/debug/sluicegate}
 folder=$target/openapi
 mkdir -p "$folder"
