@@ -1,6 +1,7 @@
 //! Clients that mean harm, or do not know better: clear answers, bounded memory, no panic.
 
 use std::fs;
+use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
@@ -176,6 +177,21 @@ async fn a_fast_clock_with_fast_streams_is_slowed_and_says_so() {
     // Others are answered meanwhile.
     let other = running.session(json!([{ "algorithm": "gcra" }])).await;
     assert!(running.events(&other).await.next().await.is_some());
+}
+
+#[tokio::test]
+async fn sessions_stand_still_and_say_so_once_they_have_taken_all_the_time_that_there_is() {
+    let work_time = Duration::from_micros(1);
+    let running =
+        Running::with(PlaygroundOptions { work_time, ..PlaygroundOptions::default() }).await;
+    let session = running.session(json!([{ "algorithm": "gcra" }])).await;
+    let mut events = running.events(&session).await;
+    let frame = events.find(|frame| frame.slowed).await;
+    assert_eq!(events.find(|frame| frame.slowed).await.at, frame.at);
+    let send = json!({ "key": "a" });
+    let (status, busy) = running.answer(Method::POST, &format!("{session}/send"), &send).await;
+    assert_eq!(status, 503);
+    assert!(busy["detail"].as_str().unwrap().contains("too much to do"), "{busy}");
 }
 
 #[tokio::test]
