@@ -108,7 +108,7 @@ async fn nginx_refuses_requests_or_lets_them_pass_when_the_service_is_gone() {
     assert_eq!((status(&closed).await, status(&open).await), (500, 200));
 }
 
-/// Of the connections to the service, the one that waits for the next request is used again.
+/// The connection to the service that waits for the next request is used again.
 #[tokio::test]
 async fn nginx_keeps_its_connections_to_the_service() {
     let (service, upstream) = (service().await, upstream().await);
