@@ -42,6 +42,8 @@ queries=$(jq -r '.panels[].targets[]?.expr' "$dashboard" |
     sed 's/\$limiter/.*/g; s/\$layer/.*/g; s/\$__rate_interval/15s/g; s/\$__range/1m/g')
 failed=0 count=0
 while IFS= read -r query; do
+    # Only limiters of a policy have them: `crates/serve/tests` sees them on the page of a service.
+    case $query in *sluicegate_lease* | *sluicegate_fallbacks*) continue ;; esac
     count=$((count + 1))
     answer=$(promtool query instant "http://127.0.0.1:$((port + 1))" "$query") || answer=""
     if [ -z "$answer" ]; then

@@ -5,6 +5,8 @@ mod inputs;
 mod man;
 mod page_file;
 mod policies;
+#[cfg(feature = "redis")]
+mod redis;
 mod replay;
 #[cfg_attr(not(feature = "serve"), path = "cli/serve_left_out.rs")]
 mod serve;
@@ -22,6 +24,8 @@ use clap::{Parser, Subcommand};
 
 use self::completions::CompletionsArgs;
 use self::man::ManArgs;
+#[cfg(feature = "redis")]
+use self::redis::RedisCommandArgs;
 use self::replay::ReplayArgs;
 use self::serve::ServeArgs;
 use self::status::{UNREADABLE, WRONG_USE};
@@ -95,6 +99,10 @@ enum Command {
     /// Serve a page to try limiters on, and the limiters of a policy over HTTP
     #[command(after_long_help = status::after(serve::AFTER_HELP, status::OF_SERVICE))]
     Serve(ServeArgs),
+    #[cfg(feature = "redis")]
+    /// Show or reset the key of a limiter that a Redis or Valkey server keeps
+    #[command(after_long_help = status::after(redis::AFTER_HELP, status::OF_KEYS))]
+    Redis(RedisCommandArgs),
     /// Print a script that completes the arguments of this command in a shell
     #[command(after_long_help = status::after(completions::AFTER_HELP, status::OF_TEXTS))]
     Completions(CompletionsArgs),
@@ -224,6 +232,8 @@ impl Cli {
             Some(Command::Check(args)) => print(args.run()?.as_bytes()),
             Some(Command::Explain(args)) => print(args.run()?.as_bytes()),
             Some(Command::Serve(args)) => args.run(),
+            #[cfg(feature = "redis")]
+            Some(Command::Redis(args)) => args.run(),
             Some(Command::Completions(args)) => print(&args.script()),
             Some(Command::Man(args)) => print(&args.page()?),
         }

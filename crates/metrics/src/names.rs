@@ -63,8 +63,14 @@ pub(crate) const CALLS: &str = "sluicegate_timed_calls_total";
 pub(crate) const HTTP_REQUESTS: &str = "sluicegate_http_requests_total";
 pub(crate) const HTTP_REFUSALS: &str = "sluicegate_http_refusals_total";
 pub(crate) const REDIS_REQUESTS: &str = "sluicegate_redis_requests_total";
+pub(crate) const REDIS_FAILURES: &str = "sluicegate_redis_failures_total";
 pub(crate) const REDIS_OPENED: &str = "sluicegate_redis_breaker_opened_total";
 pub(crate) const REDIS_OPEN: &str = "sluicegate_redis_breaker_open";
+
+pub(crate) const LEASED_KEYS: &str = "sluicegate_leased_keys";
+pub(crate) const LEASES: &str = "sluicegate_lease_requests_total";
+pub(crate) const LEASES_BACK: &str = "sluicegate_lease_returned_permits_total";
+pub(crate) const FALLBACKS: &str = "sluicegate_fallbacks_total";
 
 /// All metrics that this crate publishes.
 pub const METRICS: &[Metric] = &[
@@ -102,6 +108,14 @@ pub const METRICS: &[Metric] = &[
     counter(HEALED, LIMITER, "States that were started again because the clock had gone back."),
     counter(SHADOW_DECISIONS, LIMITER, "Decisions while the limiter only counts (shadow)."),
     counter(SHADOW_DENIALS, LIMITER, "Decisions that would have been denials but for shadow."),
+    counter(
+        FALLBACKS,
+        &["limiter", "answer"],
+        "Requests to which the server of a limiter gave no answer, by the one that they got.",
+    ),
+    gauge(LEASED_KEYS, "Keys of which this process holds leased permits."),
+    counter(LEASES, LIMITER, "Requests to a Redis server for leases."),
+    counter(LEASES_BACK, LIMITER, "Leased permits that were given back unused."),
     counter(CALLS, &["time_limiter", "outcome"], "Calls of time limiters, by outcome."),
     counter(HTTP_REQUESTS, &["layer", "outcome"], "Requests that a layer has decided, by outcome."),
     counter(
@@ -113,6 +127,11 @@ pub const METRICS: &[Metric] = &[
         REDIS_REQUESTS,
         &["server", "outcome"],
         "Requests of limiters to a Redis server, by outcome.",
+    ),
+    counter(
+        REDIS_FAILURES,
+        &["server", "reason"],
+        "Requests of limiters to a Redis server that failed, by reason.",
     ),
     counter(REDIS_OPENED, &["server"], "Times that requests to a Redis server were stopped."),
     Metric {

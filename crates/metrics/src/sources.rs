@@ -125,6 +125,31 @@ where
             sample.counter(names::HEALED, &labels, own.healed);
             sample.counter(names::SHADOW_DECISIONS, &labels, own.shadow.decided);
             sample.counter(names::SHADOW_DENIALS, &labels, own.shadow.would_deny);
+            if let Some(leases) = own.leases {
+                sample.gauge(names::LEASED_KEYS, name, leases.keys as u64);
+                sample.counter(names::LEASES, &labels, leases.requests);
+                sample.counter(names::LEASES_BACK, &labels, leases.given_back);
+            }
+            if let Some(fallbacks) = own.fallbacks {
+                for (answer, count) in [
+                    ("refused", fallbacks.refused),
+                    ("granted", fallbacks.granted),
+                    ("denied", fallbacks.denied),
+                ] {
+                    let labels = [("limiter", name), ("answer", answer)];
+                    sample.counter(names::FALLBACKS, &labels, count);
+                }
+            }
+        }
+        for server in self.servers() {
+            let numbers = ServerNumbers {
+                answered: server.answered,
+                failures: &server.failures,
+                skipped: server.skipped,
+                opened: server.opened,
+                is_closed: server.is_asked,
+            };
+            numbers.read(sample, &server.name);
         }
     }
 }
@@ -139,15 +164,46 @@ pub(crate) struct RedisServer<R> {
 #[cfg(feature = "redis")]
 impl<R: Send + Sync> Source for RedisServer<R> {
     fn read(&self, sample: &mut Sample) {
-        let (server, counts) = (("server", self.name.as_str()), self.guard.counts());
+        let counts = self.guard.counts();
+        let reasons = sluicegate_redis::FAILURES.into_iter();
+        let numbers = ServerNumbers {
+            answered: counts.answered,
+            failures: &reasons.zip(counts.failures).collect::<Vec<_>>(),
+            skipped: counts.skipped,
+            opened: counts.opened,
+            is_closed: self.guard.state() == sluicegate_redis::BreakerState::Closed,
+        };
+        numbers.read(sample, &self.name);
+    }
+}
+
+/// Requests to a server, and its circuit breaker.
+#[cfg(any(feature = "policy", feature = "redis"))]
+struct ServerNumbers<'a> {
+    answered: u64,
+    /// By reason.
+    failures: &'a [(&'static str, u64)],
+    skipped: u64,
+    /// Times that the breaker has opened.
+    opened: u64,
+    is_closed: bool,
+}
+
+#[cfg(any(feature = "policy", feature = "redis"))]
+impl ServerNumbers<'_> {
+    fn read(&self, sample: &mut Sample, name: &str) {
+        let server = ("server", name);
+        let failed = self.failures.iter().map(|(_, count)| count).sum();
         for (outcome, count) in
-            [("answered", counts.answered), ("failed", counts.failed), ("skipped", counts.skipped)]
+            [("answered", self.answered), ("failed", failed), ("skipped", self.skipped)]
         {
             sample.counter(names::REDIS_REQUESTS, &[server, ("outcome", outcome)], count);
         }
-        sample.counter(names::REDIS_OPENED, &[server], counts.opened);
-        let is_open = self.guard.state() != sluicegate_redis::BreakerState::Closed;
-        sample.gauge_of(names::REDIS_OPEN, &[server], u64::from(is_open));
+        for (reason, count) in self.failures {
+            sample.counter(names::REDIS_FAILURES, &[server, ("reason", reason)], *count);
+        }
+        sample.counter(names::REDIS_OPENED, &[server], self.opened);
+        sample.gauge_of(names::REDIS_OPEN, &[server], u64::from(!self.is_closed));
     }
 }
 

@@ -156,7 +156,7 @@ pub use self::paths::{BadTemplate, PathTemplates, normal_path, path_of_target};
 pub use self::penalty::Penalty;
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
-pub use self::redis_store::{Lease, OnFailure, RedisStore};
+pub use self::redis_store::{Lease, OnFailure, PasswordFrom, RedisStore};
 pub use self::registry::Registry;
 pub use self::registry::algorithm::Algorithm;
 pub use self::registry::before_wait::BeforeWait;
@@ -169,6 +169,7 @@ pub use self::registry::remote::{
     ConnectError, Connector, RemoteAnswer, RemoteFailure, RemoteFuture, RemoteHandle, RemoteLimits,
     RemotePass, RemoteRefusal, RemoteVerb,
 };
+pub use self::registry::servers::{FallbackCounts, LeaseStatistics, ServerStatistics};
 pub use self::registry::shadow::{Pass, ShadowCounts};
 pub use self::registry::statistics::LimiterStatistics;
 pub use self::registry::waiting::WaitError;

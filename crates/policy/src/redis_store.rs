@@ -1,6 +1,7 @@
 //! A store on a server that several machines share, as a policy describes it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use humantime::format_duration;
@@ -11,17 +12,33 @@ use indicatif::HumanCount;
 /// This crate has no client: a [`Connector`](crate::Connector) brings one to a [`Registry`](crate::Registry).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisStore {
-    /// The URL of the server: `redis://` or, by TLS, `rediss://`. It may have a password, which neither `Debug`
-    /// nor any message shows.
+    /// The URL of the server: `redis://` or, by TLS, `rediss://`; of a cluster, `redis+cluster://NODE,NODE`; of a primary that
+    /// sentinels name, `redis+sentinel://SENTINEL,SENTINEL/NAME`. It may have a password, which neither `Debug` nor any
+    /// message shows.
     pub url: String,
+    /// Where the password is read, again for each connection; `None` for that of the URL, if it has one.
+    pub password: Option<PasswordFrom>,
     /// The beginning of all names on the server. Limiters of the same prefix, name and numbers share their keys.
     pub prefix: String,
     /// The longest that a decision waits for the server.
     pub time_limit: Duration,
+    /// Failures in a row after which the server is left alone, at least 1.
+    pub failures: u32,
+    /// The time for which it is left alone then.
+    pub pause: Duration,
     /// The answer while the server gives none.
     pub on_failure: OnFailure,
     /// The leases of keys that are asked for often; `None` if every decision asks the server.
     pub lease: Option<Lease>,
+}
+
+/// The place of a password that is not in a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PasswordFrom {
+    /// A file, without the line's end behind the password.
+    File(PathBuf),
+    /// A variable of the environment.
+    Env(String),
 }
 
 /// The answer to requests while a server gives none.
@@ -66,6 +83,14 @@ impl Lease {
     pub(crate) fn keeps_back(&self, limit: u64) -> u64 {
         u64::from(self.nodes).saturating_mul(self.largest(limit)).min(limit)
     }
+
+    /// Returns the leases of at most so many processes at a time, with the other numbers by default: of 25 % of the limit together,
+    /// given back after a second, of 10,000 keys.
+    #[must_use]
+    pub fn of_processes(nodes: u32) -> Lease {
+        let (expiry, max_keys) = (Duration::from_secs(1), 10_000);
+        Lease { nodes, share_percent: 25, size: None, expiry, max_keys }
+    }
 }
 
 impl RedisStore {
@@ -82,15 +107,33 @@ impl RedisStore {
     pub const MAX_PREFIX: usize = 64;
 
     /// The beginnings of URLs.
-    pub const SCHEMES: [&'static str; 4] = ["redis://", "rediss://", "unix://", "redis+unix://"];
+    pub const SCHEMES: [&'static str; 8] = [
+        "redis://",
+        "rediss://",
+        "unix://",
+        "redis+unix://",
+        "redis+cluster://",
+        "rediss+cluster://",
+        "redis+sentinel://",
+        "rediss+sentinel://",
+    ];
+
+    /// The pause after a failure if the policy names none.
+    pub const PAUSE: Duration = Duration::from_secs(1);
+
+    /// The longest pause.
+    pub const MAX_PAUSE: Duration = Duration::from_secs(3_600);
 
     /// Describes a server with the defaults: that of `url`.
     #[must_use]
     pub fn new(url: impl Into<String>) -> RedisStore {
         RedisStore {
             url: url.into(),
+            password: None,
             prefix: RedisStore::PREFIX.to_owned(),
             time_limit: RedisStore::TIME_LIMIT,
+            failures: 1,
+            pause: RedisStore::PAUSE,
             on_failure: OnFailure::Closed,
             lease: None,
         }
@@ -153,7 +196,10 @@ impl fmt::Debug for RedisStore {
         f.debug_struct("RedisStore")
             .field("url", &self.shown_url())
             .field("prefix", &self.prefix)
+            .field("password", &self.password)
             .field("time_limit", &self.time_limit)
+            .field("failures", &self.failures)
+            .field("pause", &self.pause)
             .field("on_failure", &self.on_failure)
             .field("lease", &self.lease)
             .finish()
@@ -170,6 +216,8 @@ mod tests {
             ("redis://127.0.0.1/", "redis://127.0.0.1/"),
             ("rediss://ada:s3cret@db.example:6380/2", "rediss://db.example:6380/2"),
             ("redis://:p@ss@db.example/", "redis://db.example/"),
+            ("redis+cluster://:s3cret@a:1,b:2", "redis+cluster://a:1,b:2"),
+            ("redis+sentinel://ada:s3cret@a,b:2/app/1", "redis+sentinel://a,b:2/app/1"),
             ("unix:///run/redis.sock?pass=s3cret", "unix:///run/redis.sock"),
             ("s3cret", "a server without a scheme"),
         ] {

@@ -17,6 +17,7 @@
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
 //! | `factory` | limiters that a default creates |
+//! | `servers` | the servers of limiters that several machines share: their counts, and whether they answer |
 //! | `event`, `observers` | events and errors, and the functions that are told of events |
 //! | `algorithm` | the classic algorithms, each with numbers to start with |
 
@@ -43,6 +44,7 @@ mod past;
 mod place;
 mod reload;
 pub(crate) mod remote;
+pub(crate) mod servers;
 pub(crate) mod shadow;
 mod slot;
 pub(crate) mod statistics;
@@ -238,6 +240,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         let registry = Registry { shared: Arc::new(shared) };
         registry.apply(policies)?;
         Ok(registry)
+    }
+
+    fn connector(&self) -> Option<&Arc<dyn Connector>> {
+        self.shared.connector.as_ref()
     }
 
     /// Returns a handle of the limiter `name`, whose policy has `key = "all"`.

@@ -1,32 +1,30 @@
 //! Limiters of policies, on the servers that the policies name.
 
+mod fit;
 mod kinds;
 mod names;
+mod servers;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use redis::AsyncConnectionConfig;
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore, RemoteAnswer,
-    RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room,
+    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, OnFailure, RedisStore,
+    RemoteAnswer, RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room, ServerStatistics,
 };
 use tokio::runtime::Handle;
 
 pub(crate) use self::kinds::limit_of;
 use self::kinds::share;
 use self::names::{KeyNames, key_space};
+use self::servers::{Connected, Known, Server, Servers};
 use crate::{
-    Async, Decision, Fallback, Guarded, LeaseOptions, LeasedLimiter, RedisLimiter, TryAcquireError,
-    Verb,
+    BreakerState, Decision, FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter,
+    RedisLimit, RedisLimiter, ServerChange, TryAcquireError, Verb,
 };
-
-/// The least time that a connection has to be made, which no decision waits for longer than for an answer.
-const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-
-type Server = Guarded<Async>;
 
 /// A client of the servers that the policies of a registry name: see
 /// [`Registry::connected`](sluicegate_policy::Registry::connected).
@@ -69,12 +67,18 @@ pub struct RedisConnector {
     runtime: Handle,
     /// The server of policies that name no store of their own.
     default: Option<RedisStore>,
+    observer: Option<Observer>,
     shared: Arc<Shared>,
 }
 
+/// The time between two checks of a server that gives no answer.
+const CHECK_AGAIN: Duration = Duration::from_secs(2);
+
+type Observer = Arc<dyn Fn(&str, &ServerChange<'_>) + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
-    servers: Mutex<HashMap<(String, Duration), Server>>,
+    servers: Mutex<Servers>,
     /// Those with leases, which have something to give back in the end.
     leased: Mutex<Vec<Weak<LeasedLimiter<Server>>>>,
 }
@@ -83,7 +87,7 @@ impl RedisConnector {
     /// Creates a client whose connections are driven by `runtime`.
     #[must_use]
     pub fn new(runtime: Handle) -> RedisConnector {
-        RedisConnector { runtime, default: None, shared: Arc::default() }
+        RedisConnector { runtime, default: None, observer: None, shared: Arc::default() }
     }
 
     /// Puts each limiter on the server of `store` that names no store of its own: neither a server, nor a
@@ -91,6 +95,16 @@ impl RedisConnector {
     #[must_use]
     pub fn by_default(self, store: RedisStore) -> RedisConnector {
         RedisConnector { default: Some(store), ..self }
+    }
+
+    /// Calls `observer` for each change of a server, with its URL without a user and a password: for logs. In the task of
+    /// a decision, so it should not take long.
+    #[must_use]
+    pub fn on_change(
+        self,
+        observer: impl Fn(&str, &ServerChange<'_>) + Send + Sync + 'static,
+    ) -> RedisConnector {
+        RedisConnector { observer: Some(Arc::new(observer)), ..self }
     }
 
     /// Gives all leases back, and waits until the servers have them. Afterwards each decision asks its server.
@@ -101,30 +115,83 @@ impl RedisConnector {
         }
     }
 
-    /// Returns the client of a server, which is the same for all its limiters.
-    fn server(&self, store: &RedisStore) -> Result<Server, ConnectError> {
+    /// Checks that each server is one for its limiters: that it is of the kind that its URL says, takes the password, and lets
+    /// its user run the commands of the limiters. Changes nothing there. A server that gives no answer is told to the
+    /// observer, and checked again until it does; then the observer is told if it is
+    /// [none](ServerChange::Unfit).
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] for the first server that has answered and is none.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is taken.
+    pub async fn check(&self) -> Result<(), ConnectError> {
+        for known in self.known() {
+            match known.needs.check(&known).await {
+                Ok(Ok(())) => {}
+                Ok(Err(ConnectError(why))) => {
+                    return Err(ConnectError(format!("{} {why}", known.name)));
+                }
+                Err(error) => {
+                    self.tell(&known.name, &ServerChange::Silent(&error));
+                    self.runtime.spawn(self.clone().check_later(known.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a server until it answers, or no limiter is on it any more.
+    async fn check_later(self, name: String) {
+        loop {
+            tokio::time::sleep(CHECK_AGAIN).await;
+            let Some(known) = self.known().into_iter().find(|known| known.name == name) else {
+                return;
+            };
+            match known.needs.check(&known).await {
+                Ok(Ok(())) => return self.tell(&name, &ServerChange::Answers),
+                Ok(Err(ConnectError(why))) => return self.tell(&name, &ServerChange::Unfit(&why)),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn tell(&self, name: &str, change: &ServerChange<'_>) {
+        if let Some(observer) = &self.observer {
+            observer(name, change);
+        }
+    }
+
+    /// Returns the servers that have limiters. Forgets the others.
+    fn known(&self) -> Vec<Known> {
         let mut servers = lock(&self.shared.servers);
-        let key = (store.url.clone(), store.time_limit);
-        if let Some(server) = servers.get(&key) {
-            return Ok(server.clone());
-        }
-        if store.url.starts_with("rediss://") {
-            prepare_tls()?;
-        }
-        // The client's own error may show the URL, with its password.
-        let client = redis::Client::open(store.url.as_str()).map_err(|_| {
-            ConnectError(format!(
-                "`store.redis` is not the URL of a server that this client can connect to: {}",
-                store.shown_url()
-            ))
-        })?;
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(store.time_limit.max(CONNECT_LIMIT)))
-            .set_response_timeout(Some(store.time_limit));
-        let runner = Async::with_config(client, config);
-        let server = Guarded::new(runner).with_time_limit(store.time_limit);
-        servers.insert(key, server.clone());
-        Ok(server)
+        servers.retain(|_, known| known.server.is_shared());
+        servers.values().cloned().collect()
+    }
+
+    /// Returns the client of a server, which is the same for all its limiters, for those of `limit` in `keys`.
+    fn server(
+        &self,
+        store: &RedisStore,
+        limit: &RedisLimit,
+        keys: &KeySpace,
+    ) -> Result<Server, ConnectError> {
+        let mut servers = lock(&self.shared.servers);
+        let known = match servers.entry(Connected::of(store)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let mut known = servers::open(store)?;
+                if let Some(observer) = self.observer.clone() {
+                    let name = known.name.clone();
+                    known.server = known.server.on_change(move |change| observer(&name, change));
+                }
+                place.insert(known)
+            }
+        };
+        known.needs.add(keys, limit.script());
+        Ok(known.server.clone())
     }
 
     /// Returns the limiter of a kind, for the keys of a policy.
@@ -140,40 +207,29 @@ impl RedisConnector {
             OnFailure::Open => Fallback::Open,
             OnFailure::Share { machines } => Fallback::Local(Arc::new(share(kind, machines)?)),
         };
-        let limiter = RedisLimiter::new(limit, key_space(store, policy)?, self.server(store)?)
-            .with_fallback(fallback);
+        let keys = key_space(store, policy)?;
+        let server = self.server(store, &limit, &keys)?;
+        let limiter = RedisLimiter::new(limit, keys, server).with_fallback(fallback);
         let Some(lease) = store.lease else { return Ok(Limits::Plain(limiter)) };
         let options = LeaseOptions::builder(lease.nodes)
             .share_percent(lease.share_percent)
             .size(lease.size.unwrap_or(u64::MAX))
             .expiry(lease.expiry)
             .max_keys(lease.max_keys);
-        let leased = options.build().and_then(|options| LeasedLimiter::new(limiter, options));
-        let leased = Arc::new(leased.map_err(|error| ConnectError(error.to_string()))?);
+        let options = options.build().map_err(|error| ConnectError(error.to_string()))?;
+        let leased = match LeasedLimiter::new(limiter.clone(), options) {
+            Ok(leased) => Arc::new(leased),
+            // The leases are for all limiters of a policy, of which this one can have none.
+            Err(LeaseError::Cut { .. } | LeaseError::TooSmall { .. }) if policy.redis.is_none() => {
+                return Ok(Limits::Plain(limiter));
+            }
+            Err(error) => return Err(ConnectError(error.to_string())),
+        };
         let mut all = lock(&self.shared.leased);
         all.retain(|other| other.strong_count() > 0);
         all.push(Arc::downgrade(&leased));
         Ok(Limits::Leased(leased, self.runtime.clone()))
     }
-}
-
-/// Chooses the cryptography of connections by TLS, if the program has chosen none: the client panics without any.
-#[cfg(feature = "tls")]
-#[expect(clippy::unnecessary_wraps, reason = "the other one fails")]
-fn prepare_tls() -> Result<(), ConnectError> {
-    // It fails if there is one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Ok(())
-}
-
-#[cfg(not(feature = "tls"))]
-fn prepare_tls() -> Result<(), ConnectError> {
-    Err(ConnectError(
-        "`store.redis` begins with rediss://, but this program was built without TLS: it needs the feature `tls` of \
-         sluicegate-redis, and the command its feature `redis-tls` (cargo install --path crates/cli --features \
-         redis-tls)"
-            .to_owned(),
-    ))
 }
 
 impl Connector for RedisConnector {
@@ -194,12 +250,38 @@ impl Connector for RedisConnector {
             Ok((own.key.clone(), self.limits(policy, store, &own.kind)?))
         };
         let on_server = OnServer {
-            place: format!("{} {}", store.shown_url(), store.prefix),
+            server: store.shown_url(),
+            prefix: store.prefix.clone(),
             names: KeyNames::new(&policy.key),
             limits: self.limits(policy, store, &policy.kind)?,
             overrides: policy.overrides.iter().map(own).collect::<Result<_, ConnectError>>()?,
         };
         Ok(Some(Arc::new(on_server)))
+    }
+
+    fn servers(&self) -> Vec<ServerStatistics> {
+        let statistics = |Known { name, server, .. }: Known| {
+            let counts = server.counts();
+            ServerStatistics {
+                name,
+                is_asked: server.state() == BreakerState::Closed,
+                answered: counts.answered,
+                failures: FAILURES.into_iter().zip(counts.failures).collect(),
+                skipped: counts.skipped,
+                opened: counts.opened,
+            }
+        };
+        self.known().into_iter().map(statistics).collect()
+    }
+
+    fn probe(&self) -> RemoteFuture<'_, ()> {
+        Box::pin(async {
+            for Known { name, server, .. } in self.known() {
+                let answer = server.probe().await;
+                answer.map_err(|error| RemoteFailure::Unavailable(format!("{name}: {error}")))?;
+            }
+            Ok(())
+        })
     }
 }
 
@@ -225,8 +307,10 @@ fn check(policy: &LimiterPolicy) -> Result<(), ConnectError> {
 
 /// The limiters of all keys of a policy.
 struct OnServer {
-    /// The server, and the beginning of the names there.
-    place: String,
+    /// The URL without a user and a password.
+    server: String,
+    /// The beginning of the names there.
+    prefix: String,
     names: KeyNames,
     limits: Limits,
     overrides: HashMap<String, Limits>,
@@ -285,6 +369,34 @@ impl RemoteLimits for OnServer {
         })
     }
 
+    fn leases(&self) -> Option<LeaseStatistics> {
+        let limits = std::iter::once(&self.limits).chain(self.overrides.values());
+        let counts = limits.filter_map(|limits| match limits {
+            Limits::Leased(limiter, _) => Some(limiter.counts()),
+            Limits::Plain(_) => None,
+        });
+        counts
+            .map(|counts| LeaseStatistics {
+                keys: counts.keys,
+                requests: counts.requests,
+                given_back: counts.given_back,
+            })
+            .reduce(|one, other| LeaseStatistics {
+                keys: one.keys + other.keys,
+                requests: one.requests + other.requests,
+                given_back: one.given_back + other.given_back,
+            })
+    }
+
+    fn name_of(&self, key: &str) -> String {
+        let name = self.names.name(key);
+        let keyed = match self.of(key) {
+            Limits::Plain(limiter) => limiter.name(&name),
+            Limits::Leased(limiter, _) => limiter.name(&name),
+        };
+        keyed.map_or_else(|error| error.to_string(), |name| format!("{name} on {}", self.server))
+    }
+
     fn reset<'a>(&'a self, key: &'a str) -> RemoteFuture<'a, ()> {
         Box::pin(async move {
             let name = self.names.name(key);
@@ -302,7 +414,7 @@ impl RemoteLimits for OnServer {
         let mut places: Vec<_> =
             others.map(|(key, own)| format!("{}: {key}", own.kind())).collect();
         places.sort_unstable();
-        places.insert(0, format!("{} {kind}", self.place));
+        places.insert(0, format!("{} {} {kind}", self.server, self.prefix));
         places
     }
 }

@@ -1,6 +1,7 @@
 //! Servers that are asked within a time limit, and left alone for a while when they fail.
 
 mod breaker;
+mod change;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,9 +12,15 @@ use crate::error::StoreError;
 #[cfg(feature = "async")]
 use crate::run_script::RunScript;
 use crate::run_script::{Run, RunScriptBlocking};
+#[cfg(feature = "policy")]
+use crate::script::PROBE;
 
 use self::breaker::Breaker;
 pub use self::breaker::BreakerState;
+#[cfg(feature = "policy")]
+pub(crate) use self::change::Causes;
+use self::change::Observer;
+pub use self::change::ServerChange;
 
 /// A client whose requests have a time limit, with a circuit breaker in front of it.
 ///
@@ -67,10 +74,26 @@ pub struct Guarded<R> {
 #[derive(Debug)]
 struct Shared {
     breaker: Breaker,
+    observer: Observer,
     answered: AtomicU64,
-    failed: AtomicU64,
+    /// By reason.
+    failed: [AtomicU64; FAILURES.len()],
     skipped: AtomicU64,
     opened: AtomicU64,
+}
+
+/// The reasons of failures, as [`GuardCounts`] and metrics have them: the server could not be reached; the connection broke; there
+/// was no answer in time; the answer was an error.
+pub const FAILURES: [&str; 4] = ["unreachable", "disconnected", "timed_out", "error"];
+
+/// Returns the index in [`FAILURES`] of an error.
+fn reason(error: &StoreError) -> usize {
+    match error {
+        StoreError::Unreachable(_) | StoreError::Skipped => 0,
+        StoreError::Disconnected(_) => 1,
+        StoreError::TimedOut => 2,
+        StoreError::Server { .. } | StoreError::Reply { .. } => 3,
+    }
 }
 
 /// Numbers of requests since a [`Guarded`] was made.
@@ -81,6 +104,8 @@ pub struct GuardCounts {
     pub answered: u64,
     /// Requests that were sent, or were to be, and failed.
     pub failed: u64,
+    /// The failed ones by reason, in the order of [`FAILURES`].
+    pub failures: [u64; FAILURES.len()],
     /// Requests for which the server was not asked, because others had failed shortly before.
     pub skipped: u64,
     /// Times that the circuit breaker has opened.
@@ -89,8 +114,10 @@ pub struct GuardCounts {
 
 impl Shared {
     fn new(pause: Duration, failures: u32) -> Shared {
-        let [answered, failed, skipped, opened] = [const { AtomicU64::new(0) }; 4];
-        Shared { breaker: Breaker::new(pause, failures), answered, failed, skipped, opened }
+        let [answered, skipped, opened] = [const { AtomicU64::new(0) }; 3];
+        let failed = [const { AtomicU64::new(0) }; FAILURES.len()];
+        let (breaker, observer) = (Breaker::new(pause, failures), Observer::default());
+        Shared { breaker, observer, answered, failed, skipped, opened }
     }
 }
 
@@ -136,6 +163,23 @@ impl<R> Guarded<R> {
         Guarded { shared: Arc::new(Shared::new(pause, failures)), ..self }
     }
 
+    /// Calls `observer` for each [`ServerChange`], of all clones: for logs. In the task or thread of the request that made
+    /// the change, so it should not take long. Set it after the pause and the number of failures; the first observer stays.
+    #[must_use]
+    pub fn on_change(
+        self,
+        observer: impl Fn(&ServerChange<'_>) + Send + Sync + 'static,
+    ) -> Guarded<R> {
+        self.shared.observer.set(observer);
+        self
+    }
+
+    /// Returns true if there are clones.
+    #[cfg(feature = "policy")]
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
+    }
+
     /// Returns the client without its guard.
     pub fn runner(&self) -> &R {
         &self.runner
@@ -148,9 +192,11 @@ impl<R> Guarded<R> {
 
     /// Returns the numbers of requests so far, of all clones together.
     pub fn counts(&self) -> GuardCounts {
+        let failures = self.shared.failed.each_ref().map(|count| count.load(Relaxed));
         GuardCounts {
             answered: self.shared.answered.load(Relaxed),
-            failed: self.shared.failed.load(Relaxed),
+            failed: failures.iter().sum(),
+            failures,
             skipped: self.shared.skipped.load(Relaxed),
             opened: self.shared.opened.load(Relaxed),
         }
@@ -165,23 +211,52 @@ impl<R> Guarded<R> {
         Err(StoreError::Skipped)
     }
 
+    /// Notes that the server has answered.
+    fn answers(&self) {
+        if self.shared.breaker.answered() {
+            self.shared.observer.tell(&ServerChange::Answers);
+        }
+    }
+
     /// Notes what became of a request.
     fn end(&self, answer: Result<Vec<i64>, StoreError>) -> Result<Vec<i64>, StoreError> {
         match &answer {
             Ok(_) => {
                 self.shared.answered.fetch_add(1, Relaxed);
-                self.shared.breaker.answered();
+                self.answers();
             }
             Err(error) => {
-                self.shared.failed.fetch_add(1, Relaxed);
+                self.shared.failed[reason(error)].fetch_add(1, Relaxed);
                 if !error.is_of_server() {
-                    self.shared.breaker.answered();
-                } else if self.shared.breaker.failed(Instant::now()) {
+                    self.answers();
+                    self.shared.observer.tell_refusal(error, Instant::now());
+                } else if let Some(from) = self.shared.breaker.failed(Instant::now()) {
                     self.shared.opened.fetch_add(1, Relaxed);
+                    // Not each time that it is found to be away still.
+                    if from == BreakerState::Closed {
+                        self.shared.observer.tell(&ServerChange::Failed(error));
+                    }
                 }
             }
         }
         answer
+    }
+}
+
+#[cfg(feature = "policy")]
+impl<R: RunScript> Guarded<R> {
+    /// Asks the server for a sign of life, within the time limit, and takes nothing. It counts as a request.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], which is [`StoreError::Skipped`] while the server is left alone.
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as for other requests.
+    pub(crate) async fn probe(&self) -> Result<(), StoreError> {
+        self.run(Run { script: &PROBE, keys: &[], arguments: &[] }).await?;
+        Ok(())
     }
 }
 

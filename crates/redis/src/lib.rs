@@ -63,7 +63,7 @@ pub use crate::error::{
 };
 pub use crate::estimate::{RedisEstimate, RedisSettled};
 pub use crate::fallback::{Fallback, share_of};
-pub use crate::guarded::{BreakerState, GuardCounts, Guarded};
+pub use crate::guarded::{BreakerState, FAILURES, GuardCounts, Guarded, ServerChange};
 pub use crate::key_space::KeySpace;
 pub use crate::lease::{
     LeaseCounts, LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit, LeasedLimiter,

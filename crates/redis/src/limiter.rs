@@ -3,7 +3,7 @@
 use sluicegate::{Denied, Grant};
 
 use crate::decision::{Decision, Verb};
-use crate::error::{StoreError, TryAcquireError};
+use crate::error::{KeyError, StoreError, TryAcquireError};
 use crate::fallback::Fallback;
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
@@ -55,6 +55,15 @@ impl<R> RedisLimiter<R> {
     /// Returns the client that runs the scripts.
     pub fn runner(&self) -> &R {
         &self.runner
+    }
+
+    /// Returns the name of a key on the server.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if the key is too long.
+    pub fn name(&self, key: &str) -> Result<String, KeyError> {
+        self.keyed.name(key)
     }
 
     pub(crate) fn keyed(&self) -> &KeyedLimit {

@@ -27,6 +27,16 @@ impl Script {
         self.source
     }
 
+    /// Returns the commands that it calls, in capitals, each once.
+    #[cfg(any(test, feature = "policy"))]
+    pub(crate) fn commands(&self) -> Vec<&'static str> {
+        let calls = self.source.split("redis.call('").skip(1);
+        let mut names: Vec<_> = calls.filter_map(|call| call.split('\'').next()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Returns the SHA-1 of the text in hexadecimal digits, for `EVALSHA`.
     #[must_use]
     pub fn sha1(&self) -> &str {
@@ -92,6 +102,14 @@ pub(crate) static ALL: Script = Script::new(
         "token_bucket" "interval_bucket" "gcra" "fixed_window" "sliding_counter" "sliding_window" "sliding_log"
     ),
 );
+
+/// Shows that the server runs scripts.
+#[cfg(feature = "policy")]
+pub(crate) static PROBE: Script = Script::new("probe", "return { 1 }");
+
+/// Tells which commands the user may not run.
+#[cfg(feature = "policy")]
+pub(crate) static CHECK: Script = Script::new("check", include_str!("scripts/check.lua"));
 
 /// Makes a limiter of any kind full.
 pub(crate) static RESET: Script = Script::new("reset", include_str!("scripts/reset.lua"));

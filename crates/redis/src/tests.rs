@@ -54,3 +54,22 @@ mod tls;
 mod verbs;
 
 pub(crate) use self::verbs::limits;
+
+use std::time::Duration;
+
+use redis::AsyncConnectionConfig;
+
+use crate::Async;
+
+/// Returns a client that no machine is too busy for: it waits ten minutes for an answer.
+pub(crate) fn patient(client: redis::Client) -> Async {
+    giving_up_after(client, Duration::from_secs(600))
+}
+
+/// Returns a client whose connection gives up after so long.
+fn giving_up_after(client: redis::Client, limit: Duration) -> Async {
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(Some(limit))
+        .set_connection_timeout(Some(Duration::from_secs(600)));
+    Async::with_config(client, config)
+}

@@ -28,6 +28,7 @@ struct Shared {
     max_checks: usize,
     /// The places of checks that wait.
     waiting: Arc<ConcurrencyLimit>,
+    needs_servers: bool,
     metrics: Metrics,
 }
 
@@ -53,6 +54,7 @@ impl Service {
             clients,
             max_checks: 1_000,
             waiting: Arc::new(ConcurrencyLimit::new(Service::MAX_WAITING as u64)),
+            needs_servers: false,
             metrics,
         };
         Service { shared: Arc::new(shared) }
@@ -91,6 +93,13 @@ impl Service {
         self.change(|shared| shared.waiting = Arc::new(waiting))
     }
 
+    /// Lets `/readyz` answer 503 while a server of limiters that several machines share does not answer, so that requests go to
+    /// other machines. By default it does not ask them.
+    #[must_use]
+    pub fn ready_needs_servers(self) -> Service {
+        self.change(|shared| shared.needs_servers = true)
+    }
+
     /// Returns the limiters.
     #[must_use]
     pub fn limiters(&self) -> &Limiters {
@@ -125,6 +134,10 @@ impl Service {
 
     pub(crate) fn client_address(&self) -> &ClientAddress {
         &self.shared.clients
+    }
+
+    pub(crate) fn needs_servers(&self) -> bool {
+        self.shared.needs_servers
     }
 
     pub(crate) fn most_checks(&self) -> usize {

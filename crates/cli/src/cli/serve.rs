@@ -21,7 +21,8 @@ use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
 use tokio::runtime::{self, Handle};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::redis::{RedisArgs, Servers};
+pub(super) use self::redis::RedisArgs;
+use self::redis::Servers;
 use super::{Failure, tell};
 use crate::policy::input::{self, FormatName};
 
@@ -72,6 +73,11 @@ pub(super) struct ServeArgs {
     envoy_give_back: bool,
     #[command(flatten)]
     redis: RedisArgs,
+    /// Answer /readyz with 503 while a server of limiters does not answer
+    ///
+    /// So that requests go to other machines, if those reach it. By default /readyz does not ask the servers.
+    #[arg(long, requires = "policy")]
+    ready_needs_redis: bool,
     /// Serve the playground beside --policy or --envoy, too
     ///
     /// Without these it is served in any case.
@@ -164,6 +170,7 @@ impl ServeArgs {
         let policies = input::read(path, self.policy_format, "--policy-format")?;
         let watched = (!input::is_stdin(path)).then_some(path);
         let (registry, servers) = self.redis.registry(policies, runtime)?;
+        servers.check(runtime)?;
         // For GET /metrics.
         let registry = registry.counted();
         let watch = watched.map(|path| follow(&registry, path)).transpose()?;
@@ -192,6 +199,9 @@ impl ServeArgs {
         let mut service = Service::new(limiters).clients(clients).max_waiting(self.max_waiting);
         if let Some(path) = path {
             service = service.policy_path(path);
+        }
+        if self.ready_needs_redis {
+            service = service.ready_needs_servers();
         }
         if let Some(file) = &self.admin_token_file {
             let text = fs::read_to_string(file).map_err(Failure::io(file.display()))?;

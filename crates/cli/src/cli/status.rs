@@ -48,6 +48,17 @@ pub(super) const OF_SERVICE: &[Status] = &[
     (WRONG_USE, "an argument is wrong, or the policy has mistakes"),
 ];
 
+/// The statuses of the commands that ask a server.
+#[cfg(feature = "redis")]
+pub(super) const OF_KEYS: &[Status] = &[
+    (0, "the server has answered"),
+    (
+        UNREADABLE,
+        "the policy could not be read, the server not be asked, or the output not written",
+    ),
+    (WRONG_USE, "an argument is wrong, or the policy has mistakes"),
+];
+
 /// The statuses of the commands that only print.
 pub(super) const OF_TEXTS: &[Status] = &[
     (0, "the text was written"),

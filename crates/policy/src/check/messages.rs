@@ -279,6 +279,12 @@ pub(super) fn not_a_url(place: Range<usize>) -> Problem {
     Problem::new(place, "store.redis", title, label)
 }
 
+pub(super) fn two_passwords(place: Range<usize>) -> Problem {
+    let title = "`password_file` and `password_env` are both given";
+    let label = "give either the file or the variable, not both";
+    Problem::new(place, "store.password_env", title, label)
+}
+
 pub(super) fn too_small_to_lease(
     place: Range<usize>,
     leases: Range<usize>,

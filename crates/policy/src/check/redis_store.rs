@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::given::{Given, whole};
 use super::{Checks, messages};
 use crate::tree::Node;
-use crate::{Kind, Lease, OnFailure, RedisStore};
+use crate::{Kind, Lease, OnFailure, PasswordFrom, RedisStore};
 
 /// Fields that have no effect on a server: it has space for all keys, and nobody waits there.
 const NOT_THERE: [&str; 6] = ["max_keys", "memory", "keys", "when_full", "wait", "penalty"];
@@ -43,6 +43,17 @@ impl Checks<'_> {
                 "must be from 1 ms to 60 s",
             ),
         };
+        let failures = node.get("failures").map_or(Some(1), whole);
+        let pause = match node.get("pause") {
+            None => Some(RedisStore::PAUSE),
+            Some(pause) => self.time_within(
+                "store.pause",
+                pause,
+                Duration::from_millis(1)..=RedisStore::MAX_PAUSE,
+                "must be from 1 ms to 1 h",
+            ),
+        };
+        let password = self.password(node);
         let on_failure = match node.get("on_failure") {
             None => Some(OnFailure::Closed),
             Some(word) if word.text() == Some("closed") => Some(OnFailure::Closed),
@@ -57,11 +68,28 @@ impl Checks<'_> {
         };
         Some(RedisStore {
             url: url?,
+            password: password?,
+            failures: u32::try_from(failures?).ok()?,
+            pause: pause?,
             prefix: prefix?,
             time_limit: time_limit?,
             on_failure: on_failure?,
             lease: lease?,
         })
+    }
+
+    /// Returns where the password is read, if it is not in the URL.
+    fn password(&mut self, node: &Node) -> Option<Option<PasswordFrom>> {
+        let text = |field| node.get(field).map(Node::text);
+        match (text("password_file"), text("password_env")) {
+            (None, None) => Some(None),
+            (Some(path), None) => Some(Some(PasswordFrom::File(path?.into()))),
+            (None, Some(name)) => Some(Some(PasswordFrom::Env(name?.to_owned()))),
+            (Some(_), Some(_)) => {
+                let place = node.get("password_env").map_or(0..0, |env| env.span.clone());
+                self.report(messages::two_passwords(place))
+            }
+        }
     }
 
     fn url(&mut self, node: &Node) -> Option<String> {

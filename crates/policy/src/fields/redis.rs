@@ -35,11 +35,22 @@ static SHARE_OF_MACHINES: [Field; 1] = [needed(
     "The number of machines, of which each grants an equal share of the limit.",
 )];
 
-pub(super) static REDIS: [Field; 5] = [
+pub(super) static REDIS: [Field; 9] = [
     needed(
         "redis",
         Form::Text(MAX_TEXT),
-        "The URL of a Redis or Valkey server, such as redis://127.0.0.1:6379/.",
+        "The URL of a Redis or Valkey server, such as redis://127.0.0.1:6379/; of a cluster, redis+cluster://NODE,NODE; of a \
+         primary that sentinels name, redis+sentinel://SENTINEL,SENTINEL/NAME.",
+    ),
+    field(
+        "password_file",
+        Form::Text(MAX_TEXT),
+        "The file with the server's password, which is read again for each connection.",
+    ),
+    field(
+        "password_env",
+        Form::Text(MAX_TEXT),
+        "The variable of the environment with the server's password.",
     ),
     field(
         "prefix",
@@ -50,6 +61,16 @@ pub(super) static REDIS: [Field; 5] = [
         "time_limit",
         Form::Time,
         "The longest that a decision waits for the server: 250 ms if left out.",
+    ),
+    field(
+        "failures",
+        Form::Within(1, 1_000),
+        "Failures in a row after which the server is left alone: 1 if left out.",
+    ),
+    field(
+        "pause",
+        Form::Time,
+        "The time for which the server is left alone after failures: 1 s if left out.",
     ),
     field(
         "on_failure",

@@ -17,6 +17,7 @@ use sluicegate::penalty::Standing;
 use sluicegate::{Denied, Grant};
 
 use super::place::Terms;
+use super::servers::{Fallbacks, LeaseStatistics, ServerStatistics};
 use super::shadow::{Pass, Shadow, ShadowCounts};
 use crate::{KeyField, LimiterPolicy};
 
@@ -36,6 +37,12 @@ pub trait Connector: Send + Sync {
         &self,
         policy: &LimiterPolicy,
     ) -> Result<Option<Arc<dyn RemoteLimits>>, ConnectError>;
+
+    /// Returns the counts of the servers of its limiters. Asks none of them.
+    fn servers(&self) -> Vec<ServerStatistics>;
+
+    /// Asks each server of its limiters for a sign of life, in a bounded time.
+    fn probe(&self) -> RemoteFuture<'_, ()>;
 }
 
 /// The reason for which a limiter cannot be kept on a server, in words.
@@ -62,6 +69,12 @@ pub trait RemoteLimits: Send + Sync {
     /// Returns the place of what was used, with what its meaning depends on: first that of most keys, then those of
     /// overrides that have another one. Limiters with the same places go on with what was used.
     fn places(&self) -> Vec<String>;
+
+    /// Returns the numbers of leases; `None` if each decision asks the server.
+    fn leases(&self) -> Option<LeaseStatistics>;
+
+    /// Returns the server and the name of a key there, for people.
+    fn name_of(&self, key: &str) -> String;
 }
 
 /// The ways to ask a limiter on a server.
@@ -137,6 +150,7 @@ pub(super) struct RemoteSlot {
     in_force: ArcSwap<RemoteInForce>,
     is_removed: AtomicBool,
     pub(super) shadow: Shadow,
+    pub(super) fallbacks: Fallbacks,
     /// Set if the answers are counted.
     pub(super) answers: OnceLock<AnswerCounters>,
 }
@@ -153,6 +167,7 @@ impl RemoteSlot {
             in_force: ArcSwap::from_pointee(RemoteInForce { policy, limits }),
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
+            fallbacks: Fallbacks::default(),
             answers: OnceLock::new(),
         }
     }
@@ -164,6 +179,11 @@ impl RemoteSlot {
     /// Returns the places of what was used.
     pub(super) fn places(&self) -> Vec<String> {
         self.in_force.load().limits.places()
+    }
+
+    /// Returns the numbers of leases; `None` if each decision asks the server.
+    pub(super) fn leases(&self) -> Option<LeaseStatistics> {
+        self.in_force.load().limits.leases()
     }
 
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.
@@ -246,6 +266,18 @@ impl RemoteHandle {
         self.ask(RemoteVerb::Peek, key, Some(permits)).await
     }
 
+    /// Returns the numbers of leases of this process; `None` if each decision asks the server.
+    #[must_use]
+    pub fn leases(&self) -> Option<LeaseStatistics> {
+        self.slot.leases()
+    }
+
+    /// Returns the server and the name of a key there, for people.
+    #[must_use]
+    pub fn name_of(&self, key: &str) -> String {
+        self.slot.in_force.load_full().limits.name_of(key)
+    }
+
     /// Makes the limiter of the key full.
     ///
     /// # Errors
@@ -269,6 +301,9 @@ impl RemoteHandle {
         let is_asked = verb == RemoteVerb::Take;
         match answer {
             Ok(RemoteAnswer { answer, is_fallback }) => {
+                if is_asked && is_fallback {
+                    self.slot.fallbacks.answered(answer.is_ok());
+                }
                 if is_asked
                     && let Some(answers) = self.slot.answers.get()
                     && (answer.is_ok() || !terms.is_shadow)
@@ -287,12 +322,20 @@ impl RemoteHandle {
             }
             // With `shadow` nobody is refused.
             Err(RemoteFailure::Unavailable(_)) if terms.is_shadow => {
+                if is_asked {
+                    self.slot.fallbacks.answered(true);
+                }
                 let limit = in_force.policy.kind.most_at_once();
                 let standing = Standing { limit, used: 0, reset_after: Duration::ZERO };
                 let pass = Pass::granted(standing.grant(permits));
                 Ok(RemotePass { pass, is_fallback: true })
             }
-            Err(failure) => Err(failure.into()),
+            Err(failure) => {
+                if is_asked && matches!(failure, RemoteFailure::Unavailable(_)) {
+                    self.slot.fallbacks.refused();
+                }
+                Err(failure.into())
+            }
         }
     }
 }

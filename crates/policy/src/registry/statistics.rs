@@ -6,6 +6,7 @@ use sluicegate::{Grant, KeyedLimiter, Limiter, Wait};
 use super::Registry;
 use super::clocks::SharedClock;
 use super::names::Form;
+use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
@@ -24,6 +25,10 @@ pub struct LimiterStatistics {
     pub waits: Option<WaitCounts>,
     /// The decisions while the policy had `shadow`.
     pub shadow: ShadowCounts,
+    /// The answers that its server did not give; `None` for a limiter in memory.
+    pub fallbacks: Option<FallbackCounts>,
+    /// Leases of this process; `None` for a limiter that has none.
+    pub leases: Option<LeaseStatistics>,
     /// The permits that are left and the limit, as a grant tells them; `None` for a limiter with keys.
     pub state: Option<Grant>,
     /// Callers in line. For a limiter with keys, the keys that are waited for.
@@ -85,6 +90,8 @@ fn statistics<C: SharedClock, U: SharedClock>(name: &str, form: &Form<C, U>) -> 
                 denials: answers.map(|answers| answers.denials().merged(in_line.denials())),
                 waits: answers.map(|_| in_line.waits()),
                 shadow: slot.place.shadow.counts(),
+                fallbacks: None,
+                leases: None,
                 state: slot.line.peek(0).ok(),
                 waiting: slot.line.line().waiters(),
                 keys: None,
@@ -99,6 +106,8 @@ fn statistics<C: SharedClock, U: SharedClock>(name: &str, form: &Form<C, U>) -> 
             denials: slot.answers.get().map(AnswerCounters::denials),
             waits: None,
             shadow: slot.shadow.counts(),
+            fallbacks: Some(slot.fallbacks.counts()),
+            leases: slot.leases(),
             state: None,
             waiting: 0,
             keys: None,
@@ -114,6 +123,8 @@ fn statistics<C: SharedClock, U: SharedClock>(name: &str, form: &Form<C, U>) -> 
                 denials: answers.map(AnswerCounters::denials),
                 waits: None,
                 shadow: slot.place.shadow.counts(),
+                fallbacks: None,
+                leases: None,
                 state: None,
                 waiting: slot.line.lines(),
                 keys: Some(keys.len()),

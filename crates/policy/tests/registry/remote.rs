@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use sluicegate::Keyed;
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LimiterPolicy, RedisStore, RemoteAnswer, RemoteFailure,
-    RemoteFuture, RemoteLimits, RemoteRefusal, RemoteVerb,
+    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, RedisStore, RemoteAnswer,
+    RemoteFailure, RemoteFuture, RemoteLimits, RemoteRefusal, RemoteVerb, ServerStatistics,
 };
 
 use super::*;
@@ -34,7 +34,26 @@ struct FakeLimits {
     has_failed: bool,
 }
 
+fn fake_statistics() -> ServerStatistics {
+    ServerStatistics {
+        name: "fake".to_owned(),
+        is_asked: true,
+        answered: 1,
+        failures: vec![("timed_out", 2)],
+        skipped: 3,
+        opened: 4,
+    }
+}
+
 impl Connector for FakeServer {
+    fn servers(&self) -> Vec<ServerStatistics> {
+        vec![fake_statistics()]
+    }
+
+    fn probe(&self) -> RemoteFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     fn connect(
         &self,
         policy: &LimiterPolicy,
@@ -79,6 +98,14 @@ impl RemoteLimits for FakeLimits {
     fn places(&self) -> Vec<String> {
         vec![self.place.clone()]
     }
+
+    fn leases(&self) -> Option<LeaseStatistics> {
+        None
+    }
+
+    fn name_of(&self, key: &str) -> String {
+        format!("a:{{{key}}} on fake")
+    }
 }
 
 fn shared(limit: u64, server: &str, fields: &str) -> String {
@@ -116,6 +143,13 @@ fn a_limiter_on_a_server_needs_a_connector_and_has_a_handle_of_its_own() {
     assert!(now(handle.try_pass("fallen")).unwrap().is_fallback);
     now(handle.reset("ada")).unwrap();
     assert!(now(handle.try_pass("ada")).is_ok());
+
+    now(handle.try_pass("fallen")).unwrap_err();
+    let [a, b] = &registry.statistics()[..] else { panic!("two limiters") };
+    assert_eq!(a.fallbacks.map(|counts| [counts.granted, counts.denied]), Some([1, 1]));
+    assert_eq!((b.fallbacks, handle.name_of("ada")), (None, "a:{ada} on fake".to_owned()));
+    assert_eq!(registry.servers(), [fake_statistics()]);
+    now(registry.probe_servers()).unwrap();
 }
 
 #[test]
@@ -172,13 +206,22 @@ fn keys_on_a_server_start_full_only_if_the_policy_lets_them() {
 
 #[test]
 fn a_server_that_fails_refuses_unless_the_policy_only_counts() {
-    let handle = connected(&shared(2, "failed", "")).remote("a").unwrap();
+    let registry = connected(&shared(2, "failed", ""));
+    let handle = registry.remote("a").unwrap();
     let refused = now(handle.try_pass("ada")).unwrap_err();
     let text = "the server of the limit gives no answer: it has failed";
     assert_eq!(refused.to_string(), text);
-    let shadow = connected(&shared(2, "failed", "shadow = true")).remote("a").unwrap();
+    let counts = |registry: &Registry| {
+        let counts = registry.statistics()[0].fallbacks.unwrap();
+        [counts.refused, counts.granted, counts.denied]
+    };
+    now(handle.peek("ada", 1)).unwrap_err();
+    assert_eq!(counts(&registry), [1, 0, 0], "a look is no request");
+    let registry = connected(&shared(2, "failed", "shadow = true"));
+    let shadow = registry.remote("a").unwrap();
     let pass = now(shadow.try_pass("ada")).unwrap();
     assert!(pass.is_fallback && !pass.pass.would_deny());
+    assert_eq!(counts(&registry), [0, 1, 0]);
 
     let shadow = connected(&shared(2, "up", "shadow = true")).remote("a").unwrap();
     assert!(now(shadow.try_pass_with("ada", 3)).unwrap().pass.would_deny());

@@ -90,29 +90,30 @@ impl Breaker {
         }
     }
 
-    /// Notes a failure. Returns whether it has opened the breaker.
-    pub(super) fn failed(&self, now: Instant) -> bool {
+    /// Notes a failure. Returns the state that it has opened the breaker from, if it has.
+    pub(super) fn failed(&self, now: Instant) -> Option<BreakerState> {
         let mut state = self.lock();
-        match &mut *state {
+        let from = match &mut *state {
             State::Closed { failures } if *failures + 1 < self.failures => {
                 *failures += 1;
-                false
+                return None;
             }
-            State::Closed { .. } | State::HalfOpen { .. } => {
-                *state = State::Open { until: self.end_of_pause(now) };
-                true
-            }
-            State::Open { .. } => false,
-        }
+            State::Closed { .. } => BreakerState::Closed,
+            State::HalfOpen { .. } => BreakerState::HalfOpen,
+            State::Open { .. } => return None,
+        };
+        *state = State::Open { until: self.end_of_pause(now) };
+        Some(from)
     }
 
-    /// Notes an answer.
-    pub(super) fn answered(&self) {
+    /// Notes an answer. Returns whether it has closed the breaker.
+    pub(super) fn answered(&self) -> bool {
         let mut state = self.lock();
         match &mut *state {
             State::Closed { failures } => *failures = 0,
             State::HalfOpen { answers, .. } if *answers + 1 >= RAMP => {
                 *state = State::Closed { failures: 0 };
+                return true;
             }
             State::HalfOpen { answers, may_send, .. } => {
                 *answers += 1;
@@ -120,6 +121,7 @@ impl Breaker {
             }
             State::Open { .. } => {}
         }
+        false
     }
 
     fn end_of_pause(&self, now: Instant) -> Instant {
@@ -147,12 +149,12 @@ mod tests {
     fn one_request_after_each_pause_asks_until_one_is_answered() {
         let (breaker, begin) = (Breaker::new(SECOND, 1), Instant::now());
         assert!(breaker.may_ask(begin) && breaker.may_ask(begin));
-        assert!(breaker.failed(begin));
+        assert_eq!(breaker.failed(begin), Some(BreakerState::Closed));
         assert_eq!(breaker.state(), BreakerState::Open);
         let millis = [0, 999, 1_000, 1_001, 1_999, 2_000, 2_001];
         assert_eq!(asked(&breaker, begin, millis), [false, false, true, false, false, true, false]);
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
-        assert!(breaker.failed(begin + SECOND * 2));
+        assert_eq!(breaker.failed(begin + SECOND * 2), Some(BreakerState::HalfOpen));
         assert_eq!(asked(&breaker, begin, [2_999, 3_000, 3_001]), [false, true, false]);
     }
 
@@ -172,7 +174,7 @@ mod tests {
             sent += more as u32;
         }
         assert_eq!((breaker.state(), sent), (BreakerState::HalfOpen, 2 * RAMP - 1));
-        breaker.answered();
+        assert!(breaker.answered());
         assert_eq!(breaker.state(), BreakerState::Closed);
         assert!((0..1_000).all(|_| breaker.may_ask(begin + SECOND)));
     }
@@ -181,11 +183,12 @@ mod tests {
     fn failures_that_are_tolerated_are_those_in_a_row() {
         let (breaker, begin) = (Breaker::new(SECOND, 3), Instant::now());
         for _ in 0..5 {
-            assert!(!breaker.failed(begin) && !breaker.failed(begin));
+            assert_eq!([breaker.failed(begin), breaker.failed(begin)], [None; 2]);
             breaker.answered();
         }
-        assert!(!breaker.failed(begin) && !breaker.failed(begin) && breaker.failed(begin));
-        assert!(!breaker.failed(begin), "it is open already");
+        let failed = [(); 4].map(|()| breaker.failed(begin));
+        // The last one finds it open.
+        assert_eq!(failed, [None, None, Some(BreakerState::Closed), None]);
         assert!(!breaker.may_ask(begin));
     }
 

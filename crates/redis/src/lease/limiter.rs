@@ -217,6 +217,15 @@ impl<R> LeasedLimiter<R> {
         &self.shared.options
     }
 
+    /// Returns the name of a key on the server.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if the key is too long.
+    pub fn name(&self, key: &str) -> Result<String, KeyError> {
+        self.shared.limiter.name(key)
+    }
+
     /// Returns the client that runs the scripts.
     #[must_use]
     pub fn runner(&self) -> &R {
@@ -237,6 +246,12 @@ impl<R> LeasedLimiter<R> {
     #[must_use]
     pub fn held(&self, key: &str) -> Option<u64> {
         self.shared.keys.with(key, |leased| leased.left())
+    }
+
+    /// Returns true if a request for a lease of the key is on its way.
+    #[cfg(test)]
+    pub(crate) fn is_asking(&self, key: &str) -> bool {
+        self.shared.keys.with(key, |leased| leased.word.is_flying()).unwrap_or(false)
     }
 }
 

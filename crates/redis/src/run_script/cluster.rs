@@ -7,7 +7,7 @@ use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::SingleNodeRoutingInfo;
 use redis::{Cmd, Pipeline, RedisError, RedisResult};
 
-use super::link::{Connect, Link};
+use super::link::{Connect, Link, Make};
 use super::{Run, RunScript, is_unknown};
 use crate::error::StoreError;
 
@@ -49,14 +49,14 @@ pub struct Cluster {
     link: Link<Nodes>,
 }
 
-struct Nodes(ClusterClient);
+struct Nodes(Make<ClusterClient>);
 
 impl Connect for Nodes {
     type Connection = ClusterConnection;
     const PARTS: usize = 1 << (14 - PART_BITS);
 
     async fn connect(&self) -> RedisResult<ClusterConnection> {
-        self.0.get_async_connection().await
+        (self.0)()?.get_async_connection().await
     }
 }
 
@@ -82,7 +82,16 @@ impl Cluster {
     ///
     /// [`StoreError`] if the nodes and settings are none that the crate `redis` takes.
     pub fn new(builder: ClusterClientBuilder) -> Result<Cluster, StoreError> {
-        Ok(Cluster { link: Link::new(Nodes(builder.retries(0).build()?)) })
+        let client = builder.retries(0).build()?;
+        Ok(Cluster::by(move || Ok(client.clone())))
+    }
+
+    /// Creates a runner by the clients that `make` returns, one for each attempt to connect: for a password that changes. They must
+    /// have 0 retries.
+    pub(crate) fn by(
+        make: impl Fn() -> RedisResult<ClusterClient> + Send + Sync + 'static,
+    ) -> Cluster {
+        Cluster { link: Link::new(Nodes(Box::new(make))) }
     }
 }
 

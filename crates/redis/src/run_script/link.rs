@@ -30,6 +30,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause before the next attempt.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
+/// Makes a client of the crate `redis`, for one connection.
+pub(super) type Make<T> = Box<dyn Fn() -> RedisResult<T> + Send + Sync>;
+
 /// Makes connections.
 pub(super) trait Connect: Send + Sync + 'static {
     /// A connection that its clones share.

@@ -3,9 +3,8 @@
 use redis::aio::MultiplexedConnection;
 use redis::sentinel::SentinelClient;
 use redis::{AsyncConnectionConfig, RedisResult};
-use tokio::sync::Mutex;
 
-use super::link::{Connect, Link};
+use super::link::{Connect, Link, Make};
 use super::tokio::first_answer;
 use super::{Run, RunScript};
 use crate::error::StoreError;
@@ -24,16 +23,19 @@ pub struct Sentinels {
 }
 
 struct Named {
-    client: Mutex<SentinelClient>,
+    make: Make<SentinelClient>,
     config: AsyncConnectionConfig,
 }
 
 impl Sentinels {
-    /// Creates a runner by `client`, which asks for the primary; its connections have the time-outs of `config`. Sends
-    /// nothing.
+    /// Creates a runner by the clients that `make` returns, one for each attempt to connect, which asks for the primary; its
+    /// connections have the time-outs of `config`. Sends nothing.
     #[must_use]
-    pub fn new(client: SentinelClient, config: AsyncConnectionConfig) -> Sentinels {
-        Sentinels { link: Link::new(Named { client: Mutex::new(client), config }) }
+    pub fn by(
+        make: impl Fn() -> RedisResult<SentinelClient> + Send + Sync + 'static,
+        config: AsyncConnectionConfig,
+    ) -> Sentinels {
+        Sentinels { link: Link::new(Named { make: Box::new(make), config }) }
     }
 }
 
@@ -42,7 +44,7 @@ impl Connect for Named {
     const PARTS: usize = 1;
 
     async fn connect(&self) -> RedisResult<MultiplexedConnection> {
-        let mut client = self.client.lock().await;
+        let mut client = (self.make)()?;
         first_answer(client.get_async_connection_with_config(&self.config).await?).await
     }
 }

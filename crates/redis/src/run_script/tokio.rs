@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, RedisResult};
 
-use super::link::{Connect, Link};
+use super::link::{Connect, Link, Make};
 use super::{Run, RunScript, is_unknown};
 use crate::error::StoreError;
 
@@ -29,9 +29,8 @@ pub struct Async {
     link: Link<OneServer>,
 }
 
-#[derive(Debug)]
 struct OneServer {
-    client: Client,
+    make: Make<Client>,
     config: AsyncConnectionConfig,
 }
 
@@ -46,7 +45,17 @@ impl Async {
     /// Creates a runner on the server of `client` whose connections have the settings of `config`. Sends nothing.
     #[must_use]
     pub fn with_config(client: Client, config: AsyncConnectionConfig) -> Async {
-        Async { link: Link::new(OneServer { client, config }) }
+        Async::by(move || Ok(client.clone()), config)
+    }
+
+    /// Creates a runner whose connections are those of the clients that `make` returns, one for each attempt to connect: for a
+    /// password that changes.
+    #[must_use]
+    pub fn by(
+        make: impl Fn() -> RedisResult<Client> + Send + Sync + 'static,
+        config: AsyncConnectionConfig,
+    ) -> Async {
+        Async { link: Link::new(OneServer { make: Box::new(make), config }) }
     }
 }
 
@@ -55,7 +64,7 @@ impl Connect for OneServer {
     const PARTS: usize = 1;
 
     async fn connect(&self) -> RedisResult<MultiplexedConnection> {
-        let client = &self.client;
+        let client = (self.make)()?;
         first_answer(client.get_multiplexed_async_connection_with_config(&self.config).await?).await
     }
 }

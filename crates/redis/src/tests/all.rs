@@ -9,10 +9,11 @@ use redis::Pipeline;
 use sluicegate::{ConfigError, Grant, Quota, Rate, Refill, quota, rate};
 
 use super::oracle::{Bucket, Intervals, Oracle, Rule, Windows};
+use super::patient;
 use super::server::Server;
 use crate::decision::Verb;
 use crate::script::ALL;
-use crate::{Async, KeySpace, LimitError, RedisAll, RedisLimit, RedisLimiter, TryAcquireAllError};
+use crate::{KeySpace, LimitError, RedisAll, RedisLimit, RedisLimiter, TryAcquireAllError};
 
 const START: u64 = 1_782_864_000_000_000;
 const STEPS: usize = 100_000;
@@ -171,7 +172,7 @@ fn several_limits_grant_together_or_not_at_all() {
 #[tokio::test]
 async fn several_limits_are_those_of_single_limiters_with_the_same_keys() {
     let server = Server::start();
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     let limits = [
         RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap(),
         RedisLimit::fixed_window(rate!(100 / 36525 days)).unwrap(),

@@ -7,9 +7,10 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use redis::Pipeline;
 
+use super::patient;
 use super::server::Server;
 use crate::script::CONCURRENCY;
-use crate::{Async, KeySpace, LimitError, RedisConcurrency, RenewError, TryAcquireError};
+use crate::{KeySpace, LimitError, RedisConcurrency, RenewError, TryAcquireError};
 
 const START: u64 = 1_782_864_000_000_000;
 const STEPS: usize = 100_000;
@@ -150,7 +151,7 @@ fn after_the_clock_was_set_back_permits_are_held_for_their_time_from_then_on() {
 #[tokio::test]
 async fn a_place_is_free_when_its_holder_leaves_or_has_crashed_and_not_while_it_renews() {
     let server = Server::start();
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     let of = |hold| {
         let keys = KeySpace::new("app").unwrap();
         RedisConcurrency::new(2, Duration::from_millis(hold), keys, client.clone()).unwrap()

@@ -1,5 +1,7 @@
 //! Limiters of policies.
 
+mod servers;
+
 use std::sync::Arc;
 
 use sluicegate_policy::{Policies, Registry};

@@ -6,17 +6,21 @@ use std::time::{Duration, Instant};
 
 use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
 use redis::{AsyncConnectionConfig, ConnectionAddr};
-use sluicegate::{Grant, quota};
+use sluicegate::quota;
 use tempfile::TempDir;
 
+use super::patient;
 use super::server::{Server, free_port, wait_until};
 use crate::{
     Async, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError,
     TryAcquireError, Verb,
 };
 
+/// The longest that a test waits: machines are busy.
+const LONG: Duration = Duration::from_secs(600);
+
 /// A sentinel. Ends when it is dropped.
-struct Sentinel {
+pub(super) struct Sentinel {
     child: Child,
     port: u16,
     _folder: TempDir,
@@ -24,7 +28,7 @@ struct Sentinel {
 
 impl Sentinel {
     /// Starts a sentinel that watches `primary` and decides alone.
-    fn start(primary: &Server) -> Sentinel {
+    pub(super) fn start(primary: &Server) -> Sentinel {
         let (folder, port) = (TempDir::new().unwrap(), free_port());
         let config = folder.path().join("sentinel.conf");
         let text = format!(
@@ -43,6 +47,10 @@ impl Sentinel {
         Sentinel { child, port, _folder: folder }
     }
 
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Sends a command of words; `None` while it does not answer.
     fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> Option<T> {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
@@ -58,7 +66,7 @@ impl Drop for Sentinel {
 }
 
 /// Starts a primary, and a replica that has the same data.
-fn pair() -> [Server; 2] {
+pub(super) fn pair() -> [Server; 2] {
     let primary = Server::start();
     let options = [
         "--replicaof",
@@ -107,37 +115,41 @@ fn by_sentinel(
         let replicas: Option<Vec<redis::Value>> = sentinel.ask(&["REPLICAS", "app"]);
         replicas.is_some_and(|replicas| replicas.len() == 1)
     });
-    let client = SentinelClientBuilder::new(
-        [ConnectionAddr::Tcp("127.0.0.1".to_owned(), sentinel.port)],
-        "app",
-        SentinelServerType::Master,
-    );
+    let address = ConnectionAddr::Tcp("127.0.0.1".to_owned(), sentinel.port);
+    let client = move || {
+        SentinelClientBuilder::new([address.clone()], "app", SentinelServerType::Master)?.build()
+    };
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(Duration::from_millis(500)))
-        .set_response_timeout(Some(Duration::from_secs(600)));
-    let runner = Sentinels::new(client.unwrap().build().unwrap(), config);
+        .set_response_timeout(Some(LONG));
+    let runner = Sentinels::by(client, config);
     let guarded = Guarded::new(runner).with_pause(Duration::from_millis(50));
     (sentinel, hundred(guarded.with_time_limit(time_limit)))
 }
 
-/// Asks until there is an answer, and says how long that took.
-async fn first_grant(limiter: &RedisLimiter<impl RunScript>) -> Grant {
+/// Looks until there is an answer, and says how long that took. Takes nothing, as a request may have that is given up.
+async fn first_answer(limiter: &RedisLimiter<impl RunScript>) {
     let (begin, mut failed) = (Instant::now(), 0);
     loop {
-        match limiter.try_acquire("ada", 1).await {
-            Ok(grant) => {
+        match limiter.peek("ada", 1).await {
+            Ok(_) => {
                 eprintln!(
                     "a new primary answered after {:?}, and {failed} failures",
                     begin.elapsed()
                 );
-                return grant;
+                return;
             }
             Err(TryAcquireError::Store(_)) => failed += 1,
             Err(error) => panic!("{error}"),
         }
-        assert!(begin.elapsed() < Duration::from_secs(600), "no new primary after ten minutes");
+        assert!(begin.elapsed() < LONG, "no new primary after ten minutes");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Returns a limiter by the same connection which no machine is too busy for.
+fn patiently<R: Clone>(limiter: &RedisLimiter<Guarded<R>>) -> RedisLimiter<Guarded<R>> {
+    hundred(limiter.runner().clone().with_time_limit(LONG))
 }
 
 /// A server that hangs does not end its connections: nobody says that it is the primary no more.
@@ -145,11 +157,14 @@ async fn first_grant(limiter: &RedisLimiter<impl RunScript>) -> Grant {
 async fn a_primary_that_hangs_is_left_for_the_new_one() {
     let [primary, _replica] = pair();
     let (_sentinel, limiter) = by_sentinel(&primary, Duration::from_millis(300));
-    assert_eq!(first_grant(&limiter).await.remaining(), 99);
+    first_answer(&limiter).await;
+    assert_eq!(patiently(&limiter).try_acquire("ada", 1).await.unwrap().remaining(), 99);
     wait_for_replica(&primary);
     primary.stop();
-    // What was given up is charged to nobody: the old primary will be a replica without it.
-    assert_eq!(first_grant(&limiter).await.remaining(), 98);
+    // Is given up, and charged to nobody: the old primary will be a replica without it.
+    limiter.try_acquire("ada", 1).await.unwrap_err();
+    first_answer(&limiter).await;
+    assert_eq!(patiently(&limiter).try_acquire("ada", 1).await.unwrap().remaining(), 98);
 }
 
 /// Permits that the replica has not heard of are granted once more, and no others: here nothing of what it has, and
@@ -158,7 +173,9 @@ async fn a_primary_that_hangs_is_left_for_the_new_one() {
 async fn a_failover_grants_once_more_what_the_new_primary_has_not_heard_of() {
     let [mut primary, _replica] = pair();
     let (_sentinel, limiter) = by_sentinel(&primary, Duration::from_secs(2));
-    assert_eq!(limiter.try_acquire("ada", 30).await.unwrap().remaining(), 70);
+    first_answer(&limiter).await;
+    let patient = patiently(&limiter);
+    assert_eq!(patient.try_acquire("ada", 30).await.unwrap().remaining(), 70);
     wait_for_replica(&primary);
     // The replica does not hear of the next grant, as if it were slow.
     let request = limiter.keyed().request("ada", Verb::Take, 50).unwrap();
@@ -168,17 +185,18 @@ async fn a_failover_grants_once_more_what_the_new_primary_has_not_heard_of() {
     let reply: Vec<i64> = command.query(&mut primary.connection()).unwrap();
     assert_eq!(request.answer(&reply).unwrap().unwrap().remaining(), 20);
     primary.kill();
-    let grant = first_grant(&limiter).await;
+    first_answer(&limiter).await;
+    let grant = patient.try_acquire("ada", 1).await.unwrap();
     assert_eq!(grant.remaining(), 69, "the 50 that it has not heard of are there again");
-    assert_eq!(take_all(&limiter).await, 69);
+    assert_eq!(take_all(&patient).await, 69);
 }
 
 #[tokio::test]
 async fn a_replica_refuses_and_takes_nothing() {
     let [primary, replica] = pair();
     let [at_primary, at_replica] = [&primary, &replica].map(Server::client);
-    let at_primary = hundred(Async::new(at_primary));
-    let at_replica = hundred(Async::new(at_replica));
+    let at_primary = hundred(patient(at_primary));
+    let at_replica = hundred(patient(at_replica));
     at_primary.try_acquire("ada", 30).await.unwrap();
     wait_for_replica(&primary);
     let error = at_replica.try_acquire("ada", 1).await.unwrap_err();

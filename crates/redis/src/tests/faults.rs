@@ -3,22 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::AsyncConnectionConfig;
 use sluicegate::{Keyed, quota};
 
 use super::server::Server;
 use super::verbs::limits;
+use super::{giving_up_after, patient};
 use crate::{
     Async, BreakerState, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript,
     StoreError, TryAcquireError, Verb, share_of,
 };
 
-/// Returns a client whose connection gives up soon.
 fn client(server: &Server) -> Async {
-    let config = AsyncConnectionConfig::new()
-        .set_response_timeout(Some(Duration::from_millis(500)))
-        .set_connection_timeout(Some(Duration::from_millis(500)));
-    Async::with_config(server.client(), config)
+    patient(server.client())
 }
 
 /// Returns a limiter of ten permits that come back after a day.
@@ -74,14 +70,17 @@ async fn after_a_crash_every_call_returns_and_a_new_server_begins_from_full() {
 async fn a_server_that_hangs_is_a_time_out_that_may_have_taken() {
     let server = Server::start();
     let limiter = limiter(&server);
+    let hasty = ten(giving_up_after(server.client(), Duration::from_secs(1)));
+    while hasty.peek("ada", 1).await.is_err() {}
     limiter.try_acquire("ada", 1).await.unwrap();
     let mut other = server.connection();
-    redis::cmd("CLIENT").arg(&["PAUSE", "60000", "WRITE"]).exec(&mut other).unwrap();
-    let error = fault(limiter.try_acquire("ada", 1).await);
+    redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
+    let error = fault(hasty.try_acquire("ada", 1).await);
     assert!(matches!(error, StoreError::TimedOut) && error.may_have_taken(), "{error:?}");
     redis::cmd("CLIENT").arg("UNPAUSE").exec(&mut other).unwrap();
-    // It was only late: it was charged after the pause.
-    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 7);
+    // It was late, and charged after the pause; or never run, since its connection was left.
+    let left = limiter.try_acquire("ada", 1).await.unwrap().remaining();
+    assert!([7, 8].contains(&left), "{left}");
 }
 
 #[tokio::test]
@@ -153,7 +152,7 @@ async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
         let fallback = Fallback::Local(Arc::new(Keyed::<String>::new(share)));
         let guarded = Guarded::new(client(server))
             .with_pause(Duration::from_millis(100))
-            .with_time_limit(Duration::from_secs(5));
+            .with_time_limit(Duration::from_secs(600));
         ten(guarded).with_fallback(fallback)
     };
     let machines = [machine(&server), machine(&server), machine(&server)];
@@ -172,7 +171,7 @@ async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
     server.restart();
     // Its data were lost: once more the burst, for all together. The shares are still spent.
     let mut taken = 0;
-    for _ in 0..100 {
+    for _ in 0..12_000 {
         for machine in &machines {
             taken += take_all(machine).await;
         }

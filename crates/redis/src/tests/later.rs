@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use sluicegate::{Denied, Refill, quota, rate};
 
+use super::patient;
 use super::server::Server;
 use crate::{Async, Fallback, Guarded, KeySpace, RedisLimit, RedisLimiter, RedisSettled};
 
@@ -12,7 +13,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 type Client = Guarded<Async>;
 
 fn limiter(server: &Server, limit: RedisLimit) -> RedisLimiter<Client> {
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     let client = Guarded::new(client).with_time_limit(Duration::from_secs(600));
     RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client.with_pause(Duration::MAX))
 }

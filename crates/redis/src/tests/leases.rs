@@ -20,6 +20,7 @@ mod verbs;
 
 use std::time::Duration;
 
+use super::patient;
 use super::server::Server;
 use crate::{
     Async, KeySpace, LeaseOptions, LeaseOptionsBuilder, LeasedLimiter, RedisLimit, RedisLimiter,
@@ -33,11 +34,18 @@ fn hot(nodes: u32) -> LeaseOptionsBuilder {
 }
 
 fn plain(server: &Server, limit: RedisLimit) -> RedisLimiter<Async> {
-    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(server.client()))
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), patient(server.client()))
 }
 
 fn leased(server: &Server, limit: RedisLimit, options: LeaseOptionsBuilder) -> Leased {
     LeasedLimiter::new(plain(server, limit), options.build().unwrap()).unwrap()
+}
+
+/// Waits until no request for a lease of the key is on its way.
+async fn settled(limiter: &Leased, key: &str) {
+    while limiter.is_asking(key) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// Takes single permits until one is denied.

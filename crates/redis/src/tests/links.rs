@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use redis::AsyncConnectionConfig;
 use sluicegate::quota;
 
+use super::patient;
 use super::proxy::Proxy;
 use super::server::Server;
 use crate::{
@@ -52,7 +53,7 @@ async fn ask(limiter: &RedisLimiter<Guarded<Async>>, times: usize) -> Got {
 
 /// Checks that the server has charged what was granted, and nothing beside it but what the errors admitted.
 async fn check(server: &Server, permits: u64, got: &Got) {
-    let direct = Async::new(server.client());
+    let direct = patient(server.client());
     let left = of(permits, direct).peek("ada", 0).await.unwrap().remaining();
     let charged = permits - left;
     assert!((got.granted..=got.granted + got.unknown).contains(&charged), "{charged}: {got:?}");

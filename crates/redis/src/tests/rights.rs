@@ -9,15 +9,6 @@ use crate::script::{CONCURRENCY, Script};
 
 const DAY: u64 = 86_400_000_000;
 
-/// Returns the commands that a script calls.
-fn commands(script: &Script) -> Vec<&str> {
-    let calls = script.source().split("redis.call('").skip(1);
-    let mut names: Vec<_> = calls.filter_map(|call| call.split('\'').next()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
 /// A script of a limit of ten permits a day or more, by the server's own time.
 struct Limiter {
     script: &'static Script,
@@ -50,7 +41,7 @@ fn a_script_without_a_right_takes_nothing_and_leaves_no_key_for_ever() {
     let holders = Limiter { script: &CONCURRENCY, terms: packed(&[10, DAY]) };
     for (limiter, verb) in limiters.chain([(holders, "enter")]) {
         let mut refused = 0;
-        for command in commands(limiter.script) {
+        for command in limiter.script.commands() {
             let rules = ["reset", "on", ">pass", "~*", "+@all", &format!("-{command}")];
             redis::cmd("ACL").arg("SETUSER").arg("bob").arg(&rules).exec(&mut own).unwrap();
             let url = format!("redis://bob:pass@127.0.0.1:{}/", server.port());

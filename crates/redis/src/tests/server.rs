@@ -114,6 +114,12 @@ impl Server {
         self.child = child.expect("the port is still free");
     }
 
+    /// Starts the server again with other options.
+    pub(crate) fn restart_with(&mut self, options: &[&str]) {
+        self.options = options.iter().map(|&option| option.to_owned()).collect();
+        self.restart();
+    }
+
     /// Ends the server, and returns its folder.
     pub(crate) fn into_folder(mut self) -> TempDir {
         self.kill();
@@ -166,8 +172,9 @@ fn spawn(program: &str, port: u16, folder: &TempDir, options: &[String]) -> Opti
         if child.try_wait().unwrap().is_some() {
             return None;
         }
-        let is_loading = matches!(&pong, Err(error) if error.code() == Some("LOADING"));
-        if pong.is_ok() || is_loading {
+        // An error is an answer, such as LOADING or NOAUTH.
+        let answers = pong.as_ref().map_or_else(|error| !error.is_io_error(), |_| true);
+        if answers {
             return Some(child);
         }
         assert!(begin.elapsed() < Duration::from_secs(600), "{program} does not answer: {pong:?}");

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redis::AsyncConnectionConfig;
 use sluicegate::quota;
 
+use super::patient;
 use super::server::{Server, wait_until};
 use crate::{
-    Async, BreakerState, Guarded, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError,
+    BreakerState, Guarded, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError,
 };
 
 fn ten<R>(runner: R) -> RedisLimiter<R> {
@@ -27,7 +27,7 @@ fn code(answer: Result<sluicegate::Grant, TryAcquireError>) -> Option<String> {
 #[tokio::test]
 async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them() {
     let server = Server::start();
-    let limiter = ten(Async::new(server.client()));
+    let limiter = ten(patient(server.client()));
     limiter.try_acquire("ada", 4).await.unwrap();
     let fill = "for key = 1, 2000 do redis.call('SET', key, key) end";
     redis::cmd("EVAL").arg(fill).arg(0).exec(&mut server.connection()).unwrap();
@@ -36,11 +36,7 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
     let slow = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
     let server = Server::in_folder(server.into_folder(), &slow);
     // It answers between two keys.
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(Duration::from_secs(600)))
-        .set_response_timeout(Some(Duration::from_secs(600)));
-    let client = Async::with_config(server.client(), config);
-    let guarded = Guarded::new(client).with_time_limit(Duration::from_secs(600));
+    let guarded = Guarded::new(patient(server.client())).with_time_limit(Duration::from_secs(600));
     let limiter = ten(guarded.clone());
     let error = code(limiter.try_acquire("ada", 1).await);
     assert_eq!(error.as_deref(), Some("LOADING"));
@@ -56,7 +52,7 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
 #[tokio::test]
 async fn a_key_that_is_evicted_begins_full() {
     let server = Server::start();
-    let limiter = ten(Async::new(server.client()));
+    let limiter = ten(patient(server.client()));
     assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
     server.tell("CONFIG SET maxmemory-policy allkeys-random");
     server.tell("CONFIG SET maxmemory 8mb");
@@ -76,7 +72,7 @@ async fn a_key_that_is_evicted_begins_full() {
 #[tokio::test]
 async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that_is_killed() {
     let server = Server::with_options(&["--busy-reply-threshold", "1"]);
-    let limiter = ten(Async::new(server.client()));
+    let limiter = ten(patient(server.client()));
     limiter.try_acquire("ada", 1).await.unwrap();
     let client = server.client();
     let endless = std::thread::spawn(move || {
@@ -110,7 +106,7 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
         redis::cmd(name).arg(words.collect::<Vec<_>>()).exec(&mut own).unwrap();
     };
     let guarded = async || {
-        let guarded = Guarded::new(Async::new(server.client())).with_pause(Duration::MAX);
+        let guarded = Guarded::new(patient(server.client())).with_pause(Duration::MAX);
         ten(guarded.with_time_limit(Duration::from_secs(600)))
     };
     let states: [(&str, &[&str], &[&str]); 5] = [

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use sluicegate::{Denied, quota, rate};
 
+use super::patient;
 use super::server::Server;
-use crate::{Async, KeySpace, RedisLimit, RedisLimiter, TryAcquireError};
+use crate::{
+    Async, KeySpace, RedisAll, RedisConcurrency, RedisLimit, RedisLimiter, TryAcquireError,
+};
 
 /// A limit of each script, of which all permits come back after a day or more.
 pub(crate) fn limits() -> Vec<RedisLimit> {
@@ -43,7 +46,7 @@ async fn each_limit_takes_some_or_all_and_looks_and_begins_anew() {
 }
 
 async fn take_some_or_all_and_look_and_begin_anew(server: &Server) {
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     for limit in limits() {
         let keys = KeySpace::new("app").unwrap();
         let limiter = RedisLimiter::new(limit.clone(), keys, client.clone());
@@ -74,7 +77,7 @@ async fn take_some_or_all_and_look_and_begin_anew(server: &Server) {
 #[tokio::test]
 async fn a_key_is_kept_until_it_says_nothing_any_more() {
     let server = Server::start();
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     for limit in limits() {
         let space = KeySpace::new("app").unwrap();
         let limiter = RedisLimiter::new(limit.clone(), space, client.clone());
@@ -99,7 +102,7 @@ async fn a_key_is_kept_until_it_says_nothing_any_more() {
 #[tokio::test]
 async fn a_server_that_forgot_its_scripts_is_told_them_again() {
     let server = Server::start();
-    let client = Async::new(server.client());
+    let client = patient(server.client());
     let limit = RedisLimit::token_bucket(quota!(10 / day)).unwrap();
     let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), client);
     for left in (0..10).rev() {
@@ -111,6 +114,32 @@ async fn a_server_that_forgot_its_scripts_is_told_them_again() {
     }
 }
 
+/// The page for operators has them in one line.
+#[tokio::test]
+async fn the_rights_that_the_page_names_suffice_for_every_limit() {
+    let page = include_str!("../../../../docs/serve.md");
+    let rights = page.lines().find(|line| line.starts_with("ACL SETUSER limits ")).unwrap();
+    let server = Server::start();
+    server.tell(rights);
+    let url = format!("redis://limits:PASSWORD@127.0.0.1:{}/", server.port());
+    let client = Async::new(redis::Client::open(url).unwrap());
+    let keys = KeySpace::new("sluicegate:a").unwrap();
+    for limit in limits() {
+        let limiter = RedisLimiter::new(limit.clone(), keys.clone(), client.clone());
+        let estimate = limiter.try_acquire_settleable("ada", 6).await.unwrap();
+        estimate.settle(4).await.unwrap();
+        limiter.try_acquire_up_to("ada", 99).await.unwrap();
+        limiter.peek("ada", 1).await.unwrap_err().denied().unwrap();
+        limiter.reset("ada").await.unwrap();
+        assert_eq!(limiter.try_acquire("ada", 10).await.unwrap().remaining(), 0, "{limit:?}");
+    }
+    let [bucket, window] = [0, 3].map(|which| (limits().swap_remove(which), keys.clone()));
+    let all = RedisAll::new([bucket, window], client.clone()).unwrap();
+    all.try_acquire("eve", 1).await.unwrap();
+    let places = RedisConcurrency::new(2, Duration::from_secs(60), keys, client).unwrap();
+    places.enter("ada", 2).await.unwrap().leave().await.unwrap();
+}
+
 #[cfg(feature = "pool")]
 #[test]
 fn threads_share_a_limit_by_a_pool() {
@@ -119,7 +148,7 @@ fn threads_share_a_limit_by_a_pool() {
     let server = Server::start();
     let pool = r2d2::Pool::builder()
         .max_size(3)
-        .build(Connections::new(server.client(), Duration::from_millis(500)))
+        .build(Connections::new(server.client(), Duration::from_secs(600)))
         .unwrap();
     let limit = RedisLimit::sliding_log(rate!(100 / day)).unwrap();
     let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Pool::new(pool));
@@ -142,20 +171,21 @@ fn a_pool_sends_no_request_twice_to_a_server_that_hangs() {
     use crate::{Connections, Pool, StoreError};
 
     let server = Server::start();
-    let pool = r2d2::Pool::builder().max_size(1);
-    let runner = Pool::new(
-        pool.build(Connections::new(server.client(), Duration::from_millis(500))).unwrap(),
-    );
-    let limit = RedisLimit::sliding_log(rate!(10 / day)).unwrap();
-    let limiter = RedisLimiter::new(limit, KeySpace::new("app").unwrap(), runner);
-    assert_eq!(limiter.try_acquire_blocking("ada", 1).unwrap().remaining(), 9);
-    server.tell("CLIENT PAUSE 60000 WRITE");
-    let Err(TryAcquireError::Store(error)) = limiter.try_acquire_blocking("ada", 1) else {
+    let limiter = |limit| {
+        let pool = r2d2::Pool::builder().max_size(1);
+        let pool = pool.build(Connections::new(server.client(), limit)).unwrap();
+        let log = RedisLimit::sliding_log(rate!(10 / day)).unwrap();
+        RedisLimiter::new(log, KeySpace::new("app").unwrap(), Pool::new(pool))
+    };
+    let [patient, hasty] = [600, 1].map(|seconds| limiter(Duration::from_secs(seconds)));
+    assert_eq!(patient.try_acquire_blocking("ada", 1).unwrap().remaining(), 9);
+    server.tell("CLIENT PAUSE 600000 WRITE");
+    let Err(TryAcquireError::Store(error)) = hasty.try_acquire_blocking("ada", 1) else {
         panic!("a server that hangs has answered");
     };
     assert!(matches!(error, StoreError::TimedOut) && error.may_have_taken(), "{error:?}");
     server.tell("CLIENT UNPAUSE");
     // It was late, or never run, since its connection was left: but not run twice.
-    let left = limiter.try_acquire_blocking("ada", 1).unwrap().remaining();
+    let left = patient.try_acquire_blocking("ada", 1).unwrap().remaining();
     assert!([7, 8].contains(&left), "{left}");
 }

@@ -15,7 +15,7 @@ use sluicegate_http::fields::write_retry_after;
 use sluicegate_policy::{KeyField, RequestFields, path_of_target};
 use utoipa::{IntoParams, ToSchema};
 
-use super::failure::{Failure, ProblemDetails};
+use super::failure::{ASK_AGAIN, Failure, ProblemDetails};
 use crate::decision::{Answer, judge};
 use crate::service::Service;
 
@@ -76,6 +76,7 @@ pub(super) struct Asked {
         (status = 400, description = "A parameter is wrong, or the client's address is not known", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
+        (status = 503, description = "The server of a limiter gives no answer, and the limiter's policy is to refuse then. With `denied`, that status"),
     )
 )]
 pub(super) async fn auth(
@@ -87,9 +88,9 @@ pub(super) async fn auth(
     let bad = |detail: String| Failure::new(StatusCode::BAD_REQUEST, detail);
     let Query(asked) = query.map_err(|rejection| bad(rejection.body_text()))?;
     let denied = match asked.denied {
-        None => StatusCode::TOO_MANY_REQUESTS,
+        None => None,
         Some(code @ 400..=599) => {
-            StatusCode::from_u16(code).map_err(|error| bad(error.to_string()))?
+            Some(StatusCode::from_u16(code).map_err(|error| bad(error.to_string()))?)
         }
         Some(code) => return Err(bad(format!("`denied` is {code}: must be from 400 to 599"))),
     };
@@ -116,11 +117,18 @@ pub(super) async fn auth(
     }
 }
 
-fn refuse(status: StatusCode, answer: &Answer<'_>) -> Response {
+/// Returns the answer to a request that may not pass, with a status that the proxy has asked for.
+fn refuse(status: Option<StatusCode>, answer: &Answer<'_>) -> Response {
     let mut response = axum::Json(answer).into_response();
-    *response.status_mut() = status;
-    if let Some(wait) = answer.retry_after {
-        write_retry_after(response.headers_mut(), Some(wait.0));
+    // A limiter whose server is away says nothing about the client.
+    let (usual, wait) = if answer.is_unavailable() {
+        (StatusCode::SERVICE_UNAVAILABLE, Some(ASK_AGAIN))
+    } else {
+        (StatusCode::TOO_MANY_REQUESTS, answer.retry_after.map(|wait| wait.0))
+    };
+    *response.status_mut() = status.unwrap_or(usual);
+    if wait.is_some() {
+        write_retry_after(response.headers_mut(), wait);
     }
     // A shared cache is not to answer the next client with this.
     response

@@ -6,10 +6,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Deserializer, Serialize};
+use sluicegate_http::fields::write_retry_after;
 use utoipa::ToSchema;
 
 use super::body::{JsonBody, Object};
-use super::failure::{Failure, ProblemDetails};
+use super::failure::{ASK_AGAIN, Failure, ProblemDetails};
 use crate::body_share::BodyShare;
 use crate::decision::{AllOrNone, Answer, Check};
 use crate::service::Service;
@@ -65,7 +66,7 @@ pub(super) enum BatchAnswer<'l> {
         (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 503, description = "Too many checks wait already, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "Too many checks wait already, or there is no space for the body now; or the server of the limiter gives no answer, and its policy refuses then", content((ProblemDetails = "application/problem+json"), (Answer = "application/json"))),
     )
 )]
 pub(super) async fn check(
@@ -94,10 +95,10 @@ pub(super) async fn take(
             let detail = "so many checks wait that there is no space for another: ask again in a second, or without `wait`";
             return Err(Failure::busy(detail));
         };
-        return Ok(json(&ask.wait(longest.0).await, 1));
+        return Ok(one(&ask.wait(longest.0).await));
     }
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(json(&ask.take().await, 1))
+    Ok(one(&ask.take().await))
 }
 
 /// Tells what a check would be answered, and takes nothing.
@@ -111,7 +112,7 @@ pub(super) async fn take(
         (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 503, description = "There is no space for the body now; or the server of the limiter gives no answer, and its policy refuses then", content((ProblemDetails = "application/problem+json"), (Answer = "application/json"))),
     )
 )]
 pub(super) async fn peek(
@@ -126,7 +127,7 @@ pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response,
     let check: Check<'_> = body.read()?;
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?;
-    Ok(json(&ask.peek().await, 1))
+    Ok(one(&ask.peek().await))
 }
 
 /// Answers several checks at once, each by itself or all together. If one of them is wrong, none is
@@ -175,6 +176,16 @@ pub(super) async fn take_several(service: &Service, body: &JsonBody) -> Result<R
         answers.push(ask.take().await);
     }
     Ok(json(&BatchAnswer::Each(Answers { answers }), given))
+}
+
+/// Writes a response with one answer. If the server of the limiter gives none, the status says so to whoever looks at that alone.
+fn one(answer: &Answer<'_>) -> Response {
+    let mut response = json(answer, 1);
+    if answer.is_unavailable() {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        write_retry_after(response.headers_mut(), Some(ASK_AGAIN));
+    }
+    response
 }
 
 /// Writes a response with so many answers.

@@ -10,6 +10,9 @@ use utoipa::ToSchema;
 use crate::bounded_body::BodyRefused;
 use crate::decision::CheckError;
 
+/// The wait that is told while the service has no space for a request, or a limiter's server gives no answer.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// A request that cannot be answered, told as problem details (RFC 9457). Nothing was charged.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -41,7 +44,7 @@ impl Failure {
 
     /// Returns the answer of a server that has no space for a request now, but may have in a second.
     pub(crate) fn busy(detail: impl Into<String>) -> Failure {
-        let retry_after = Some(Duration::from_secs(1));
+        let retry_after = Some(ASK_AGAIN);
         Failure { retry_after, ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sluicegate_policy::LevelPolicy;
 use utoipa::ToSchema;
 
-use crate::limiters::NamedLimiter;
+use crate::limiters::{Handle, NamedLimiter};
 use crate::service::Service;
 
 /// A limiter of the policy file in force.
@@ -22,6 +22,10 @@ pub(super) struct Description {
     key: Vec<String>,
     /// True if it only counts what it would deny.
     shadow: bool,
+    /// True if its keys are on a server, for all machines that ask it; false if they are in the memory of this process.
+    shared: bool,
+    /// True if this process spends leases of keys that are asked for often, so that few decisions ask the server.
+    leased: bool,
 }
 
 /// A level of the hierarchy of the policy file in force.
@@ -77,10 +81,16 @@ fn describe(limiter: &NamedLimiter) -> Description {
     } else {
         Vec::new()
     };
+    let leases = match limiter.handle() {
+        Handle::Remote(handle) => Some(handle.leases()),
+        _ => None,
+    };
     Description {
         name: limiter.name().to_owned(),
         kind: policy.kind.to_string(),
         key,
         shadow: policy.shadow,
+        shared: leases.is_some(),
+        leased: leases.flatten().is_some(),
     }
 }

@@ -182,6 +182,12 @@ impl<'l> Answer<'l> {
         Answer { decision: Decision::Granted, would_deny: true, ..self }
     }
 
+    /// Returns true if it says nothing about the caller: the server of the limiter gives no answer.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.reason == Some(Reason::Unavailable)
+    }
+
     /// Returns true if the caller may go on.
     #[must_use]
     pub fn is_granted(&self) -> bool {

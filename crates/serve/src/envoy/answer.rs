@@ -13,6 +13,7 @@ use super::domains::Mode;
 use super::parts::{By, Counted, Hits, Part};
 use super::unit::Span;
 use super::verdict::{Told, Verdict};
+use crate::decision::Answer;
 
 /// Decides on the descriptors of a request, and returns their verdicts and whether it is refused: because one of
 /// them is over its limit, or all of those in quota mode are.
@@ -22,7 +23,8 @@ use super::verdict::{Told, Verdict};
 ///
 /// # Errors
 ///
-/// `UNAVAILABLE` if there is no space for the count of a descriptor.
+/// `UNAVAILABLE` if there is no space for the count of a descriptor, or if the server of a limiter gives no answer and its
+/// policy refuses then.
 pub(super) async fn decide<C: SharedClock>(
     counters: &Counters<C>,
     parts: &[Part<'_>],
@@ -185,7 +187,7 @@ impl<C: SharedClock> Answers<'_, C> {
                 Err(denied) => (Verdict::of_limiter(counted, &ask.denied(&denied)), None),
             });
         }
-        Ok((Verdict::of_limiter(counted, &ask.take().await), None))
+        Ok((of_limiter(counted, &ask.take().await)?, None))
     }
 
     /// Looks at a descriptor, of which nothing is taken. With `sums`, it is looked at together with those before it that
@@ -210,7 +212,7 @@ impl<C: SharedClock> Answers<'_, C> {
                 } else if answer.is_granted() {
                     answer = ask.peek_for(0).await;
                 }
-                Ok(Verdict::of_limiter(counted, &answer))
+                of_limiter(counted, &answer)
             }
             By::Window { requests: 0, span, .. } => {
                 Ok(Verdict::of(counted, Some(self.told(0, *span)(0)), true))
@@ -256,10 +258,8 @@ impl<C: SharedClock> Answers<'_, C> {
                 Ok(Verdict::of(counted, Some(self.told(*requests, *span)(left)), false))
             }
             // It is over when nothing is left: a limiter counts nothing beyond that.
-            (By::Limiter(ask), Hits::Report(0)) => {
-                Ok(Verdict::of_limiter(counted, &ask.peek_for(1).await))
-            }
-            (By::Limiter(ask), _) => Ok(Verdict::of_limiter(counted, &ask.take_or_drain().await)),
+            (By::Limiter(ask), Hits::Report(0)) => of_limiter(counted, &ask.peek_for(1).await),
+            (By::Limiter(ask), _) => of_limiter(counted, &ask.take_or_drain().await),
         }
     }
 
@@ -274,6 +274,18 @@ impl<C: SharedClock> Answers<'_, C> {
             until_reset,
         }
     }
+}
+
+/// Returns the status that a limiter of the policy gives. Fails if its server gave no answer, unless the limit only counts: so
+/// Envoy does what its `failure_mode_deny` says.
+fn of_limiter(counted: &Counted<'_>, answer: &Answer<'_>) -> Result<Verdict, Status> {
+    if answer.is_unavailable() && !counted.is_shadow() {
+        let name = answer.limiter;
+        return Err(Status::unavailable(format!(
+            "the server of the limiter {name} gives no answer"
+        )));
+    }
+    Ok(Verdict::of_limiter(counted, answer))
 }
 
 /// Fails if there is no space for a count, unless the limit only counts.

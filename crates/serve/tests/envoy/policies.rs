@@ -204,3 +204,64 @@ async fn a_limiter_that_the_policy_has_no_more_is_unavailable_and_an_unknown_one
         Code::Ok
     );
 }
+
+/// As a server of limits does that has lost its Redis: Envoy's `failure_mode_deny` says what becomes of the request.
+#[tokio::test]
+async fn a_limiter_whose_server_is_away_is_an_error_where_it_would_refuse() {
+    const POLICY: &str = r#"
+        [limiters.closed]
+        policy = "fixed_window"
+        key = "client"
+        limit = 3
+        interval = "1 day"
+        store = { redis = "redis://127.0.0.1:1/" }
+
+        [limiters.open]
+        policy = "fixed_window"
+        key = "client"
+        limit = 3
+        interval = "1 day"
+        store = { redis = "redis://127.0.0.1:1/", on_failure = "open" }
+    "#;
+    const YAML: &str = "
+domain: d
+descriptors:
+  - key: closed
+    descriptors:
+      - key: remote_address
+        rate_limit: { limiter: closed }
+  - key: open
+    descriptors:
+      - key: remote_address
+        rate_limit: { limiter: open }
+  - key: shadow
+    descriptors:
+      - key: remote_address
+        shadow_mode: true
+        rate_limit: { limiter: closed }
+  - key: window
+    rate_limit: { unit: day, requests_per_unit: 2 }
+";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, YAML).unwrap();
+    let served = Served::with(&path, Setup { policy: POLICY, ..Setup::default() }).await;
+    let by = |key| [(key, "x"), ("remote_address", "192.0.2.7")];
+    let [closed, open, shadow] = [by("closed"), by("open"), by("shadow")];
+    let window = [("window", "a")];
+    for _ in 0..5 {
+        let error = served.ask(of(&[&window, &closed])).await.unwrap_err();
+        assert_eq!(error.code(), Grpc::Unavailable);
+        assert_eq!(error.message(), "the server of the limiter closed gives no answer");
+    }
+    let reported = RateLimitRequest { hits_addend: 2, ..of(&[&closed]) };
+    assert_eq!(served.ask(reported).await.unwrap_err().code(), Grpc::Unavailable);
+    for _ in 0..5 {
+        let answer = served.ask(of(&[&open, &shadow])).await.unwrap();
+        assert_eq!(answer.overall_code(), Code::Ok);
+    }
+    // The errors have cost the other limit nothing.
+    for code in [Code::Ok, Code::Ok, Code::OverLimit] {
+        assert_eq!(served.ask(of(&[&window])).await.unwrap().overall_code(), code);
+    }
+}

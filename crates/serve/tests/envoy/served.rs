@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluicegate::ManualClock;
 use sluicegate_policy::{Policies, Registry};
+use sluicegate_redis::RedisConnector;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
@@ -54,8 +55,9 @@ impl Served {
     /// Does the same with a set-up.
     pub(crate) async fn with(path: &Path, setup: Setup) -> Served {
         let clock = Arc::new(ManualClock::new());
-        let registry = Registry::new(Policies::from_toml("policy.toml", setup.policy).unwrap());
-        let registry = registry.unwrap();
+        let policies = Policies::from_toml("policy.toml", setup.policy).unwrap();
+        let connector = RedisConnector::new(tokio::runtime::Handle::current());
+        let registry = Registry::connected(policies, Arc::new(connector)).unwrap();
         let limiters = Limiters::new(registry.clone());
         let limits = EnvoyLimits::with_clock(
             path,

@@ -1,19 +1,47 @@
 //! The server of limiters that several machines share: `--redis`, and the stores of a policy.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::Args;
-use sluicegate_policy::{OnFailure, Policies, RedisStore, Registry};
+use sluicegate_policy::{Lease, OnFailure, PasswordFrom, Policies, RedisStore, Registry};
 use tokio::runtime::Handle;
 
 use crate::cli::Failure;
+#[cfg(feature = "redis")]
+use crate::cli::tell;
+
+/// The variable of the environment with the password of the server.
+const PASSWORD: &str = "SLUICEGATE_REDIS_PASSWORD";
 
 #[derive(Debug, Args)]
-pub(super) struct RedisArgs {
+pub(crate) struct RedisArgs {
     /// URL of a Redis or Valkey server that keeps the limiters, for all machines that ask it
     ///
     /// For each limiter that names no store of its own: no `store`, and no `max_keys`. Such as
-    /// `redis://127.0.0.1:6379/`
+    /// `redis://127.0.0.1:6379/`; of a cluster `redis+cluster://NODE,NODE`, and of a primary that sentinels name
+    /// `redis+sentinel://SENTINEL,SENTINEL/NAME`
     #[arg(long = "redis", value_name = "URL", requires = "policy")]
     url: Option<String>,
+    /// File with the password of that server, which is read again for each connection
+    ///
+    /// Without it, the password is that of the variable SLUICEGATE_REDIS_PASSWORD if that is set, or of the URL.
+    #[arg(long = "redis-password-file", value_name = "FILE", requires = "url")]
+    password_file: Option<PathBuf>,
+    /// Leases of keys that are asked for often, of at most so many processes that hold some at a time
+    ///
+    /// All leases of a key are at most 25 % of its limit. Windows and logs, and limits too small for so many processes, have none.
+    /// Other numbers are those of `store.lease` in a policy.
+    #[arg(long = "redis-lease", value_name = "PROCESSES", requires = "url",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    lease: Option<u32>,
+    /// Failures in a row after which that server is left alone
+    #[arg(long = "redis-failures", value_name = "N", default_value_t = 1, requires = "url",
+        value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    failures: u32,
+    /// Time for which that server is left alone after failures, from 1ms to 1h
+    #[arg(long = "redis-pause", value_name = "TIME", default_value = "1s", value_parser = pause, requires = "url")]
+    pause: Duration,
     /// Beginning of all names on that server
     #[arg(long = "redis-prefix", value_name = "TEXT", default_value = RedisStore::PREFIX, requires = "url")]
     prefix: String,
@@ -27,6 +55,12 @@ pub(super) struct RedisArgs {
         requires = "url"
     )]
     on_failure: OnFailure,
+}
+
+fn pause(text: &str) -> Result<Duration, String> {
+    let within = Duration::from_millis(1)..=RedisStore::MAX_PAUSE;
+    let pause = humantime::parse_duration(text).ok().filter(|pause| within.contains(pause));
+    pause.ok_or_else(|| "must be a time from 1ms to 1h, such as 500ms".to_owned())
 }
 
 fn on_failure(text: &str) -> Result<OnFailure, String> {
@@ -53,12 +87,22 @@ impl RedisArgs {
                 "--redis: the URL begins with none of {schemes}; give, for example, redis://127.0.0.1:6379/"
             )));
         }
-        let (prefix, on_failure) = (self.prefix.clone(), self.on_failure);
-        Ok(Some(RedisStore { prefix, on_failure, ..RedisStore::new(url) }))
+        let of_environment =
+            || std::env::var_os(PASSWORD).map(|_| PasswordFrom::Env(PASSWORD.to_owned()));
+        let of_file = self.password_file.clone().map(PasswordFrom::File);
+        Ok(Some(RedisStore {
+            prefix: self.prefix.clone(),
+            on_failure: self.on_failure,
+            password: of_file.or_else(of_environment),
+            lease: self.lease.map(Lease::of_processes),
+            failures: self.failures,
+            pause: self.pause,
+            ..RedisStore::new(url)
+        }))
     }
 
     /// Creates the limiters of a policy: those on servers by a client that `runtime` drives.
-    pub(super) fn registry(
+    pub(crate) fn registry(
         &self,
         policies: Policies,
         runtime: &Handle,
@@ -72,13 +116,14 @@ impl RedisArgs {
 /// The client of servers, which gives leases back in the end.
 #[derive(Clone)]
 #[cfg(feature = "redis")]
-pub(super) struct Servers(sluicegate_redis::RedisConnector);
+pub(crate) struct Servers(sluicegate_redis::RedisConnector);
 
 #[cfg(feature = "redis")]
 impl Servers {
     #[expect(clippy::unnecessary_wraps, reason = "the other one fails for lack of a client")]
     fn new(store: Option<RedisStore>, _: &Policies, runtime: &Handle) -> Result<Servers, Failure> {
-        let connector = sluicegate_redis::RedisConnector::new(runtime.clone());
+        let connector = sluicegate_redis::RedisConnector::new(runtime.clone())
+            .on_change(|server, change| tell(&format_args!("{server} {change}")));
         Ok(Servers(match store {
             Some(store) => connector.by_default(store),
             None => connector,
@@ -87,6 +132,11 @@ impl Servers {
 
     fn registry(&self, policies: Policies) -> Result<Registry, sluicegate_policy::ReloadError> {
         Registry::connected(policies, std::sync::Arc::new(self.0.clone()))
+    }
+
+    /// Checks that the servers are those for their limiters. Must be called outside of the runtime.
+    pub(super) fn check(&self, runtime: &Handle) -> Result<(), Failure> {
+        runtime.block_on(self.0.check()).map_err(|error| Failure::Use(error.to_string()))
     }
 
     /// Gives leases back.
@@ -98,7 +148,7 @@ impl Servers {
 /// No client: this command was built without one.
 #[derive(Clone)]
 #[cfg(not(feature = "redis"))]
-pub(super) struct Servers;
+pub(crate) struct Servers;
 
 #[cfg(not(feature = "redis"))]
 impl Servers {
@@ -123,6 +173,15 @@ impl Servers {
     #[expect(clippy::unused_self, reason = "the other one has a client")]
     fn registry(&self, policies: Policies) -> Result<Registry, sluicegate_policy::ReloadError> {
         Registry::new(policies)
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "the other one has servers that may be wrong"
+    )]
+    pub(super) fn check(&self, _: &Handle) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Does nothing.

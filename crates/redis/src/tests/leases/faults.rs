@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate::quota;
 
-use super::{Leased, hot, leased, plain, take_all};
+use super::{Leased, hot, leased, plain, settled, take_all};
 use crate::request::KeyedLimit;
 use crate::run_script::{Run, RunScript};
 use crate::tests::server::Server;
@@ -31,7 +31,7 @@ async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers
     for _ in 0..20 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    settled(&limiter, "ada").await;
     let held = limiter.held("ada").unwrap();
     assert!(held > 0);
     server.kill();
@@ -42,7 +42,7 @@ async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers
     assert!(matches!(error, StoreError::Unreachable(_) | StoreError::Disconnected(_)), "{error:?}");
     server.restart();
     let mut rest = 0;
-    for _ in 0..600 {
+    for _ in 0..12_000 {
         rest += take_all(&limiter, "ada").await;
         if rest > 0 {
             break;

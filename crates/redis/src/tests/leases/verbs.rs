@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sluicegate::{Denied, quota};
 use tokio::task::JoinSet;
 
-use super::{Leased, hot, leased, plain, take_all};
+use super::{hot, leased, plain, settled, take_all};
 use crate::tests::limits;
 use crate::tests::server::Server;
 use crate::{LeaseError, LeasedLimiter, RedisLimit, TryAcquireError};
@@ -83,12 +83,12 @@ async fn a_look_counts_the_lease_and_takes_nothing() {
     for _ in 0..30 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
-    settled(&limiter).await;
+    settled(&limiter, "ada").await;
     assert!(limiter.held("ada").unwrap() > 0);
     assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 870);
     assert_eq!(limiter.peek("ada", 100).await.unwrap().remaining(), 770);
     while limiter.try_acquire("ada", 10).await.is_ok() {}
-    settled(&limiter).await;
+    settled(&limiter, "ada").await;
     // Fewer than 10, here and on the server.
     let held = limiter.held("ada").unwrap();
     let left = limiter.peek("ada", 0).await.unwrap().remaining();
@@ -97,26 +97,20 @@ async fn a_look_counts_the_lease_and_takes_nothing() {
     assert_eq!(limiter.held("ada"), Some(held));
 }
 
-/// Waits until no request for a lease is on its way.
-async fn settled(limiter: &Leased) {
-    let mut requests = u64::MAX;
-    while limiter.counts().requests != requests {
-        requests = limiter.counts().requests;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 #[tokio::test]
 async fn a_thousand_calls_need_few_requests_and_what_they_did_not_use_is_given_back() {
     let server = Server::start();
     let limit = RedisLimit::token_bucket(quota!(10_000 / 10_000 days)).unwrap();
     let limiter = leased(&server, limit.clone(), hot(4));
+    let begin = Instant::now();
     for _ in 0..1_000 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
+    // A lease is to last for 100 ms, so a slow machine has smaller ones.
+    let most = 40 + begin.elapsed().as_millis() as u64 / 25;
     limiter.shutdown().await;
     let requests = limiter.counts().requests;
-    assert!((2..40).contains(&requests), "{requests}");
+    assert!((2..most).contains(&requests), "{requests} of {most}");
     assert_eq!(limiter.counts().keys, 0);
     assert!(limiter.counts().given_back > 0);
     // The server knows of those that were used, and of no others.
@@ -151,14 +145,19 @@ async fn a_denial_is_remembered_until_the_server_can_grant_again() {
     for _ in 0..1_000 {
         assert!(limiter.try_acquire("ada", 1).await.is_err());
     }
-    // It is remembered for a second at most.
+    // It is remembered for a second at most, the first of which may have begun before.
     let asked = limiter.counts().requests - requests;
-    assert!(asked <= begin.elapsed().as_secs(), "asked {asked} times");
+    assert!(asked <= begin.elapsed().as_secs() + 1, "asked {asked} times");
 
     let limit = RedisLimit::token_bucket(quota!(20 / second, burst 10)).unwrap();
     let limiter = leased(&server, limit, hot(1));
-    take_all(&limiter, "eve").await;
-    let retry_after = denied(limiter.try_acquire("eve", 1).await).retry_after().unwrap();
+    // A slow machine may earn a permit between two calls.
+    let denial = loop {
+        if let Err(error) = limiter.try_acquire("eve", 1).await {
+            break *error.denied().expect("a denial");
+        }
+    };
+    let retry_after = denial.retry_after().unwrap();
     assert!(retry_after <= Duration::from_millis(50), "{retry_after:?}");
     tokio::time::sleep(retry_after + Duration::from_millis(1)).await;
     limiter.try_acquire("eve", 1).await.unwrap();
@@ -178,7 +177,7 @@ async fn a_denial_is_forgotten_soon_after_the_key_begins_anew_elsewhere() {
         }
         let begin = Instant::now();
         while limiter.try_acquire("ada", 1).await.is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "denied for a minute after {way}");
+            assert!(begin.elapsed() < Duration::from_secs(600), "denied for ten minutes: {way}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         eprintln!("{way}: granted after {:?}", begin.elapsed());
@@ -193,11 +192,11 @@ async fn calls_that_are_given_up_leave_their_permits_to_others() {
     // It makes the connection.
     limiter.peek("ada", 1).await.unwrap();
     for _ in 0..5 {
-        redis::cmd("CLIENT").arg(&["PAUSE", "60000", "WRITE"]).exec(&mut other).unwrap();
+        redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
         let call = limiter.try_acquire("ada", 10);
         assert!(tokio::time::timeout(Duration::from_millis(10), call).await.is_err());
         redis::cmd("CLIENT").arg("UNPAUSE").exec(&mut other).unwrap();
-        settled(&limiter).await;
+        settled(&limiter, "ada").await;
         // What the call asked for is in the lease, with the lease itself.
         let held = limiter.held("ada").unwrap();
         assert!(held >= 10, "{held}");

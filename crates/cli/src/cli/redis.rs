@@ -1,0 +1,108 @@
+//! `sluicegate redis`: the state of a key on a server, and its reset.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use sluicegate_policy::{RemoteHandle, RemotePass, RemoteRefusal, escaped};
+use tokio::runtime;
+
+use super::serve::RedisArgs;
+use super::{Failure, print};
+use crate::policy::input::{self, FormatName};
+
+pub(super) const AFTER_HELP: &str = "\
+The key is the same as for POST /v1/check: an address, a user, or the JSON array of a key of several parts; nothing for a \
+limiter of all callers. A limiter that keeps its keys in the memory of a service is shown by that service: POST /v1/peek.";
+
+#[derive(Debug, Args)]
+pub(super) struct RedisCommandArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show the name of a key on the server, and what is left of its limit; takes nothing
+    Show(KeyArgs),
+    /// Make the limiter of a key full again
+    ///
+    /// Services with leases may spend those that they hold, and deny from memory for a second.
+    Reset(KeyArgs),
+}
+
+#[derive(Debug, Args)]
+struct KeyArgs {
+    /// The policy of the limiter: TOML, YAML or JSON; `-` is standard input
+    #[arg(long, short, value_name = "FILE")]
+    policy: PathBuf,
+    /// Format of the policy, if the name does not tell it
+    #[arg(long, value_name = "FORMAT")]
+    policy_format: Option<FormatName>,
+    #[command(flatten)]
+    redis: RedisArgs,
+    /// Name of the limiter
+    limiter: String,
+    /// The key
+    #[arg(default_value = "", hide_default_value = true)]
+    key: String,
+}
+
+impl RedisCommandArgs {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let (args, is_reset) = match self.verb {
+            Verb::Show(args) => (args, false),
+            Verb::Reset(args) => (args, true),
+        };
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(Failure::io("a thread"))?;
+        let policies = input::read(&args.policy, args.policy_format, "--policy-format")?;
+        let (registry, _servers) = args.redis.registry(policies, runtime.handle())?;
+        let limiter = registry.remote(&args.limiter);
+        let limiter = limiter.map_err(|error| Failure::Use(error.to_string()))?;
+        let text = runtime.block_on(async {
+            if is_reset {
+                limiter.reset(&args.key).await.map_err(|error| unreachable(&error))?;
+            }
+            show(&limiter, &args.key).await
+        })?;
+        print(text.as_bytes())
+    }
+}
+
+/// Returns lines on the state of a key.
+async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
+    let policy = limiter.policy();
+    let (left, reset_after) = match limiter.peek(key, 0).await {
+        Ok(RemotePass { pass, is_fallback: false }) => {
+            (pass.grant().remaining(), pass.grant().reset_after())
+        }
+        Err(RemoteRefusal::Denied { denied, is_fallback: false }) => {
+            (denied.remaining().unwrap_or(0), denied.reset_after().unwrap_or_default())
+        }
+        Err(RemoteRefusal::Failed(error)) => return Err(unreachable(&error)),
+        _ => return Err(unreachable(&"it gives no answer")),
+    };
+    let mut text = String::new();
+    // A text can be written to.
+    let _ = writeln!(text, "limiter     {}: {}", escaped(&policy.name), policy.kind);
+    let _ = writeln!(text, "key         {}", escaped(&limiter.name_of(key)));
+    let _ = writeln!(text, "left        {left} of {}", policy.kind.most_at_once());
+    let millis = reset_after.as_nanos().div_ceil(1_000_000);
+    let millis = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
+    let _ = writeln!(text, "full again  after {}", humantime::format_duration(millis));
+    if limiter.leases().is_some() {
+        let _ = writeln!(
+            text,
+            "leases      what processes hold of them counts as used here; GET /metrics of each tells of how many \
+             keys it holds some"
+        );
+    }
+    Ok(text)
+}
+
+fn unreachable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Io { what: "the server".to_owned(), error: std::io::Error::other(error.to_string()) }
+}

@@ -1,0 +1,163 @@
+//! Checks whether a server is one for the limiters that are to be on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluicegate_policy::ConnectError;
+
+use super::servers::{Known, Scheme, Server};
+use crate::KeySpace;
+use crate::error::StoreError;
+use crate::guarded::Causes;
+use crate::run_script::{Run, RunScript};
+use crate::script::{CHECK, RESET, Script};
+
+/// The part of a server that its limiters need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Needs {
+    /// Beginnings of names, and names of two slots that no limiter has.
+    names: BTreeMap<String, [String; 2]>,
+    commands: BTreeSet<&'static str>,
+}
+
+impl Needs {
+    /// Notes that a limiter with a script has names in `keys`.
+    pub(super) fn add(&mut self, keys: &KeySpace, script: &'static Script) {
+        // No key is too short.
+        if let (Ok(one), Ok(other)) = (keys.name("check", "0"), keys.name("check", "1")) {
+            let prefix = one.trim_end_matches("check:{0}").to_owned();
+            self.names.insert(prefix, [one, other]);
+        }
+        self.commands.extend(script.commands().into_iter().chain(RESET.commands()));
+    }
+
+    /// Asks a server, whether or not it is left alone. Changes nothing there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if it gives no answer; [`ConnectError`], which begins with a verb, if it will never serve.
+    pub(super) async fn check(
+        &self,
+        Known { name: url, scheme, server, .. }: &Known,
+    ) -> Result<Result<(), ConnectError>, StoreError> {
+        for (prefix, names) in &self.names {
+            let missing = match self.ask(server, *scheme, names).await {
+                Ok(denied) => self.missing(&denied),
+                Err(error) => {
+                    return match unfit(&error, *scheme, url, prefix) {
+                        Some(why) => Ok(Err(ConnectError(why))),
+                        None => Err(error),
+                    };
+                }
+            };
+            if !missing.is_empty() {
+                let rights: Vec<_> =
+                    missing.iter().map(|command| format!("+{}", command.to_lowercase())).collect();
+                return Ok(Err(ConnectError(format!(
+                    "does not let its user run all commands of the limiters; missing are: {}",
+                    rights.join(" ")
+                ))));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn missing(&self, denied: &[i64]) -> Vec<&'static str> {
+        let commands = self.commands.iter().zip(denied);
+        commands.filter(|(_, denied)| **denied != 0).map(|(command, _)| *command).collect()
+    }
+
+    async fn ask(
+        &self,
+        server: &Server,
+        scheme: Scheme,
+        names: &[String; 2],
+    ) -> Result<Vec<i64>, StoreError> {
+        let mut arguments = Vec::new();
+        for command in &self.commands {
+            let words = trial(command);
+            arguments.push((words.len() + 1).to_string());
+            arguments.push((*command).to_owned());
+            arguments.extend(words.iter().map(|&word| word.to_owned()));
+        }
+        let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
+        // A node of a cluster refuses keys of two slots, which one server takes.
+        let names = names.each_ref().map(String::as_str);
+        let keys = if scheme == Scheme::Cluster { &names[..1] } else { &names[..] };
+        let run = Run { script: &CHECK, keys, arguments: &arguments };
+        // Its own time-outs are those of a connection and of an answer.
+        server.runner().run(run).await
+    }
+}
+
+/// Returns arguments of a command by which it changes nothing of a key that is not there. `KEY` stands for the key.
+fn trial(command: &str) -> &'static [&'static str] {
+    match command {
+        "SET" => &["KEY", "", "XX"],
+        "PEXPIREAT" => &["KEY", "1"],
+        "HMGET" | "HDEL" | "ZREM" | "ZSCORE" => &["KEY", "none"],
+        // A value is missing.
+        "HSET" => &["KEY", "none", "0", "none"],
+        "ZADD" => &["KEY", "XX", "0", "none"],
+        "ZCOUNT" | "ZRANGE" | "ZRANGEBYSCORE" | "ZREMRANGEBYRANK" | "ZREMRANGEBYSCORE" => {
+            &["KEY", "0", "0"]
+        }
+        "TIME" => &[],
+        _ => &["KEY"],
+    }
+}
+
+/// Returns why a server that answers by `error` will never serve, or `None` if it may.
+fn unfit(error: &StoreError, scheme: Scheme, url: &str, prefix: &str) -> Option<String> {
+    let (_, place) = url.split_once("://").unwrap_or_default();
+    let place = place.split('/').next().unwrap_or_default();
+    let text = Causes(error).to_string();
+    let is_one_server = scheme == Scheme::One;
+    let code = match error {
+        StoreError::Server { code, .. } => code.as_str(),
+        _ => "",
+    };
+    let has = |part: &str| text.contains(part);
+    if is_one_server && matches!(code, "CROSSSLOT" | "MOVED" | "ASK" | "CLUSTERDOWN") {
+        return Some(format!("is a node of a cluster: give it as redis+cluster://{place}"));
+    }
+    if is_one_server && has("unknown command") {
+        return Some(format!(
+            "runs no scripts; if it is a sentinel, give it as redis+sentinel://{place}/NAME, with the name of the \
+             primary"
+        ));
+    }
+    if scheme == Scheme::Cluster && has("cluster support disabled") {
+        return Some(format!("is not a cluster: give it as redis://{place}/"));
+    }
+    if matches!(code, "NOAUTH" | "WRONGPASS") || has("authentication failed") {
+        return Some(format!(
+            "does not take the user and the password: {text}; give a password by a file or the environment"
+        ));
+    }
+    (code == "NOPERM").then(|| {
+        format!(
+            "does not let its user run scripts on the keys {prefix}*, which needs +eval +evalsha ~{prefix}*: {text}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_of_another_kind_of_server_is_told_with_the_right_one() {
+        let of = |code: &str, message: &str| StoreError::Server {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        let why = |error, scheme| unfit(&error, scheme, "redis://h:1/2", "app:");
+        let cluster = Some("is a node of a cluster: give it as redis+cluster://h:1".to_owned());
+        for code in ["CROSSSLOT", "MOVED"] {
+            assert_eq!(why(of(code, "1 h:2"), Scheme::One), cluster);
+            assert_eq!(why(of(code, "1 h:2"), Scheme::Cluster), None);
+        }
+        assert_eq!(why(of("LOADING", "x"), Scheme::One), None);
+        assert_eq!(why(StoreError::TimedOut, Scheme::One), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! Clusters, sentinels, users and passwords of policies.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sluicegate_policy::{Lease, PasswordFrom, Policies, RedisStore, Registry};
+use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+use crate::RedisConnector;
+use crate::script::RESET;
+use crate::tests::cluster::Nodes;
+use crate::tests::failover::{Sentinel, pair};
+use crate::tests::limits;
+use crate::tests::server::{Server, free_port};
+
+/// Limiters of each script, each of ten permits that come back after a day or more.
+const POLICY: &str = r#"
+limiters.smooth = { key = "user", policy = "token_bucket", limit = 10, rate = { amount = 1, interval = "1 day" } }
+limiters.gcra = { key = "user", policy = "gcra", interval = "1 day", tolerance = "9 days" }
+limiters.interval = { key = "user", policy = "token_bucket", limit = 10, refill = "interval", rate = { amount = 10, interval = "1 day" } }
+limiters.fixed = { key = "user", policy = "fixed_window", limit = 10, interval = "36525 days" }
+limiters.counter = { key = "user", policy = "sliding_counter", limit = 10, interval = "10 days" }
+limiters.slots = { key = "user", policy = "sliding_window", limit = 10, interval = "1 day", slots = 24 }
+limiters.log = { key = "user", policy = "sliding_log", limit = 10, interval = "1 day" }
+"#;
+
+/// A limit of time that no machine is too busy for.
+fn store(url: impl Into<String>) -> RedisStore {
+    RedisStore { time_limit: Duration::from_secs(60), ..RedisStore::new(url) }
+}
+
+fn connected(store: RedisStore) -> (RedisConnector, Registry) {
+    let connector = RedisConnector::new(Handle::current()).by_default(store);
+    let policies = Policies::from_toml("limits.toml", POLICY).unwrap();
+    let registry = Registry::connected(policies, Arc::new(connector.clone())).unwrap();
+    (connector, registry)
+}
+
+/// Takes the permits of some keys of each limiter, and sees that there are no more until it is reset.
+async fn use_all(registry: &Registry) {
+    for name in registry.names() {
+        let limiter = registry.remote(&name).unwrap();
+        // Of several nodes of a cluster.
+        for user in 0..6 {
+            let user = format!("user-{user}");
+            let mut granted = 0;
+            loop {
+                match limiter.try_pass(&user).await {
+                    Ok(pass) => granted += u64::from(!pass.is_fallback),
+                    Err(sluicegate_policy::RemoteRefusal::Denied { .. }) => break,
+                    Err(error) => panic!("{name} of {user}: {error}"),
+                }
+            }
+            assert_eq!(granted, 10, "{name} of {user}");
+            limiter.reset(&user).await.unwrap();
+            assert!(limiter.try_pass(&user).await.is_ok(), "{name} of {user}");
+            limiter.reset(&user).await.unwrap();
+        }
+    }
+}
+
+async fn refused(store: RedisStore) -> String {
+    connected(store).0.check().await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn policies_are_kept_on_a_cluster_and_a_node_by_its_own_url_is_refused() {
+    let nodes = Nodes::start();
+    let ports = nodes.0.each_ref().map(Server::port);
+    let url = format!("redis+cluster://127.0.0.1:{},127.0.0.1:{}", ports[0], ports[1]);
+    let (connector, registry) = connected(store(&url));
+    connector.check().await.unwrap();
+    use_all(&registry).await;
+    registry.probe_servers().await.unwrap();
+    assert_eq!(registry.servers()[0].name, url);
+
+    let error = refused(store(nodes.0[0].url())).await;
+    let expected = format!(
+        "redis://127.0.0.1:{port}/ is a node of a cluster: give it as redis+cluster://127.0.0.1:{port}",
+        port = ports[0]
+    );
+    assert_eq!(error, expected);
+    let server = Server::start();
+    let error = refused(store(format!("redis+cluster://127.0.0.1:{}", server.port()))).await;
+    let expected = format!("is not a cluster: give it as redis://127.0.0.1:{}/", server.port());
+    assert!(error.ends_with(&expected), "{error}");
+}
+
+#[tokio::test]
+async fn policies_are_kept_on_the_primary_that_sentinels_name() {
+    let [primary, replica] = pair();
+    let sentinel = Sentinel::start(&primary);
+    // Another sentinel is away.
+    let (port, gone) = (sentinel.port(), free_port());
+    let url = format!("redis+sentinel://127.0.0.1:{gone},127.0.0.1:{port}/app");
+    let (connector, registry) = connected(store(&url));
+    connector.check().await.unwrap();
+    use_all(&registry).await;
+    let error = refused(store(format!("redis://127.0.0.1:{port}/"))).await;
+    let expected = format!("give it as redis+sentinel://127.0.0.1:{port}/NAME");
+    assert!(error.contains(&expected), "{error}");
+    drop(replica);
+}
+
+/// Returns the line of the documentation that makes a user, with a password.
+fn documented_user(password: &str) -> String {
+    let page = include_str!("../../../../../docs/serve.md");
+    let line = page.lines().find(|line| line.starts_with("ACL SETUSER limits "));
+    line.expect("a line that makes a user").replace("PASSWORD", password)
+}
+
+#[tokio::test]
+async fn the_user_of_the_documentation_may_do_all_that_limiters_do_and_nothing_else() {
+    let server = Server::start();
+    let line = documented_user("s3cret");
+    server.tell(&line);
+    let url = format!("redis://limits:s3cret@127.0.0.1:{}/", server.port());
+    let (connector, registry) = connected(store(&url));
+    connector.check().await.unwrap();
+    use_all(&registry).await;
+    let lease = Some(Lease { expiry: Duration::from_secs(3_600), ..Lease::of_processes(1) });
+    let (connector, registry) = connected(RedisStore { lease, ..store(&url) });
+    connector.check().await.unwrap();
+    let smooth = registry.remote("smooth").unwrap();
+    assert!(smooth.leases().is_some(), "it has leases");
+    for _ in 0..8 {
+        smooth.try_pass("ada").await.unwrap();
+    }
+    connector.shutdown().await;
+    let log: Vec<redis::Value> =
+        redis::cmd("ACL").arg("LOG").query(&mut server.connection()).unwrap();
+    let log = format!("{log:?}");
+    assert!(!log.contains("\"command\"") || log.contains("ping"), "denied: {log}");
+
+    // Each of them is needed.
+    let mut needed: Vec<_> = limits().iter().flat_map(|limit| limit.script().commands()).collect();
+    needed.extend(RESET.commands());
+    needed.sort_unstable();
+    needed.dedup();
+    let rights = line.split(' ').filter_map(|word| word.strip_prefix('+'));
+    let mut rights: Vec<_> = rights.map(str::to_uppercase).collect();
+    rights.retain(|right| !["EVAL", "EVALSHA"].contains(&right.as_str()));
+    rights.sort_unstable();
+    assert_eq!(rights, needed);
+}
+
+#[tokio::test]
+async fn missing_rights_are_named_before_a_limiter_is_served() {
+    let server = Server::start();
+    let full = documented_user("s3cret");
+    let url = format!("redis://limits:s3cret@127.0.0.1:{}/", server.port());
+    server.tell(&full);
+    server.tell("ACL SETUSER limits -zadd -pexpireat");
+    let error = refused(store(&url)).await;
+    assert!(error.ends_with("missing are: +pexpireat +zadd"), "{error}");
+    assert!(!error.contains("s3cret"), "{error}");
+    for right in full.split(' ').filter_map(|word| word.strip_prefix('+')) {
+        server.tell(&full);
+        server.tell(&format!("ACL SETUSER limits -{right}"));
+        let result = connected(store(&url)).0.check().await;
+        if right == "eval" {
+            // The server knows the script by now.
+            assert!(result.is_ok(), "{result:?}");
+            continue;
+        }
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(&format!("+{right}")), "{right}: {error}");
+    }
+    server.tell(&format!("{full} resetkeys ~other:*"));
+    let error = refused(store(&url)).await;
+    assert!(error.contains("~sluicegate:"), "{error}");
+}
+
+#[tokio::test]
+async fn a_password_is_read_from_a_file_again_for_each_connection() {
+    let server = Server::with_options(&["--requirepass", "first"]);
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("password");
+    fs::write(&file, "first\n").unwrap();
+    let of_file = || RedisStore {
+        password: Some(PasswordFrom::File(file.clone())),
+        pause: Duration::from_millis(1),
+        ..store(format!("redis://127.0.0.1:{}/", server.port()))
+    };
+    for url in ["redis://", "redis://:wrong@"] {
+        let error = refused(store(format!("{url}127.0.0.1:{}/", server.port()))).await;
+        assert!(error.contains("does not take the user and the password"), "{error}");
+        assert!(!error.contains("wrong@"), "{error}");
+    }
+    let (connector, registry) = connected(of_file());
+    connector.check().await.unwrap();
+    let fixed = registry.remote("fixed").unwrap();
+    fixed.try_pass("ada").await.unwrap();
+    // The password changes, and connections end.
+    let client = redis::Client::open(format!("redis://:first@127.0.0.1:{}/", server.port()));
+    let mut connection = client.unwrap().get_connection().unwrap();
+    redis::cmd("CONFIG").arg(&["SET", "requirepass", "second"]).exec(&mut connection).unwrap();
+    fs::write(&file, "second").unwrap();
+    redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]).exec(&mut connection).unwrap();
+    let back = async {
+        while fixed.try_pass("ada").await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(600), back).await.expect("it connects again");
+    let none = RedisStore { password: Some(PasswordFrom::File("/no/such".into())), ..of_file() };
+    let connector = RedisConnector::new(Handle::current()).by_default(none);
+    let policies = Policies::from_toml("limits.toml", POLICY).unwrap();
+    let error = Registry::connected(policies, Arc::new(connector)).unwrap_err().to_string();
+    assert!(error.contains("the password cannot be read: /no/such"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_at_the_start_is_told_and_checked_when_it_answers() {
+    let mut server = Server::start();
+    server.kill();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&told);
+    let connector = RedisConnector::new(Handle::current())
+        .by_default(store(server.url()))
+        .on_change(move |_, change| into.lock().unwrap().push(change.to_string()));
+    let policies = Policies::from_toml("limits.toml", POLICY).unwrap();
+    let _registry = Registry::connected(policies, Arc::new(connector.clone())).unwrap();
+    connector.check().await.unwrap();
+    let first = told.lock().unwrap()[0].clone();
+    assert!(first.starts_with("gives no answer yet: cannot reach the server: "), "{first}");
+    // What is there then wants a password.
+    server.restart_with(&["--requirepass", "s3cret"]);
+    let checked = async {
+        while told.lock().unwrap().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(600), checked).await.expect("it is checked again");
+    let then = told.lock().unwrap()[1].clone();
+    assert!(then.starts_with("does not take the user and the password"), "{then}");
+}
