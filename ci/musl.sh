@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the command as one static file, and sees that it needs no library, and that it serves and answers; and
-# that systemd takes the unit. By hand: it is a release build, of minutes.
+# Builds the command as one static file, with limits on Redis, and sees that it needs no library, and that it serves and answers, also
+# by a Redis server; and that systemd takes the unit. By hand: it is a release build, of minutes.
 #
 #   ci/musl.sh [image]     image: puts it into the image of the Dockerfile too, and asks that (needs docker)
 set -euo pipefail
@@ -19,6 +19,7 @@ readelf -l "$binary" | grep INTERP && die "$binary needs a loader"
 work=$(mktemp -d)
 cleanup() {
     [ -z "${server:-}" ] || kill "$server" 2>/dev/null || true
+    [ -z "${redis:-}" ] || kill "$redis" 2>/dev/null || true
     [ -z "${container:-}" ] || docker rm -f "$container" >/dev/null
     rm -rf "$work"
 }
@@ -35,14 +36,27 @@ asks() {
     [[ $answer == *'"decision":"granted"'* ]] || die "$1 answered '$answer' after $tries tries"
 }
 
+# Serves the bundled policy with more arguments, and asks it.
+serves() {
+    "$binary" serve --listen "$address" --policy crates/cli/sample/policy.toml "$@" 2>"$work/log" &
+    server=$!
+    asks "$address"
+    kill -TERM "$server"
+    wait "$server" || die "it did not end well: $(cat "$work/log")"
+    server=""
+}
+
 address=127.0.0.1:${PORT:-18099}
-"$binary" serve --listen "$address" --policy crates/cli/sample/policy.toml 2>"$work/log" &
-server=$!
-asks "$address"
-kill -TERM "$server"
-wait "$server" || die "it did not end well: $(cat "$work/log")"
-server=""
-echo "static, $(du -h "$binary" | cut -f1); it serves, answers and ends"
+serves
+redis-server --port 0 --unixsocket "$work/redis" --save "" >/dev/null &
+redis=$!
+until redis-cli -s "$work/redis" ping 2>/dev/null | grep -q PONG; do
+    kill -0 "$redis" || die "no Redis server"
+    sleep 0.1
+done
+serves --redis "unix://$work/redis"
+[ -n "$(redis-cli -s "$work/redis" --scan)" ] || die "nothing is on the Redis server"
+echo "static, $(du -h "$binary" | cut -f1); it serves, answers and ends, also by a Redis server"
 
 if command -v systemd-analyze >/dev/null; then
     # With the program where it is, not where it will be.

@@ -36,6 +36,9 @@ mod presets;
 #[path = "command/serve.rs"]
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "redis")]
+#[path = "command/serve_redis.rs"]
+mod serve_redis;
 #[path = "command/shape.rs"]
 mod shape;
 #[path = "command/silent.rs"]

@@ -161,6 +161,9 @@ impl ServeArgs {
         let is_alone = policy.is_none() && envoy.is_none();
         let playground = (self.playground || is_alone).then(|| playground(policy.as_ref()));
         let playground = playground.transpose().map_err(|error| Failure::Use(error.to_string()))?;
+        if let Some(policy) = policy.as_ref().filter(|_| self.redis.is_given()) {
+            tell_unshared(policy, envoy.is_some());
+        }
         let parts = Parts { policy, envoy, playground };
         runtime.block_on(serve(self.listen, &self.allow_hosts, self.bounds(), parts))?;
         Ok(ExitCode::SUCCESS)
@@ -229,6 +232,18 @@ impl From<EnvoyError> for Failure {
             }
             error => Failure::Use(error.to_string()),
         }
+    }
+}
+
+/// Tells what `--redis` does not share.
+fn tell_unshared(policy: &ServedPolicy, has_envoy: bool) {
+    let has_levels = !policy.service.limiters().registry().hierarchy().levels().is_empty();
+    let kept = "stay in the memory of this process, not on the server of --redis";
+    if has_levels {
+        tell(&format_args!("the levels of {} {kept}", policy.name));
+    }
+    if has_envoy {
+        tell(&format_args!("limits of --envoy that name no limiter of --policy {kept}"));
     }
 }
 

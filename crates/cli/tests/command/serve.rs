@@ -14,7 +14,7 @@ const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml")
 const TOKEN: &str = "a-token-of-this-test";
 
 /// A service that runs. It is killed when it is dropped.
-struct Served {
+pub(crate) struct Served {
     process: Child,
     lines: BufReader<ChildStderr>,
     address: String,
@@ -23,7 +23,7 @@ struct Served {
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Served {
+    pub(crate) fn start(arguments: &[&str]) -> Served {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -35,7 +35,7 @@ impl Served {
     }
 
     /// Returns the status and the body of the answer.
-    fn ask(&self, method: &str, path: &str, fields: &str, body: &str) -> (u16, String) {
+    pub(crate) fn ask(&self, method: &str, path: &str, fields: &str, body: &str) -> (u16, String) {
         let mut connection = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         write!(
@@ -50,7 +50,7 @@ impl Served {
         (status, body.to_owned())
     }
 
-    fn check(&self, body: &Value) -> Value {
+    pub(crate) fn check(&self, body: &Value) -> Value {
         let fields = "content-type: application/json\r\n";
         let (status, answer) = self.ask("POST", "/v1/check", fields, &body.to_string());
         assert_eq!(status, 200, "{answer}");
@@ -63,7 +63,7 @@ impl Served {
     }
 
     /// Returns the next line that contains `words`.
-    fn wait_for(&mut self, words: &str) -> String {
+    pub(crate) fn wait_for(&mut self, words: &str) -> String {
         loop {
             let line = line(&mut self.lines);
             assert!(!line.is_empty(), "ended without saying {words:?}");
@@ -73,7 +73,7 @@ impl Served {
         }
     }
 
-    fn end(mut self, signal: &str) -> ExitStatus {
+    pub(crate) fn end(mut self, signal: &str) -> ExitStatus {
         self.signal(signal);
         self.wait_for("ending");
         self.process.wait().unwrap()

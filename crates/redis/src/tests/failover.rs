@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::patient;
 use super::server::{Server, free_port, wait_until};
 use crate::{
-    Async, Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError,
+    Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError,
     TryAcquireError, Verb,
 };
 
@@ -27,13 +27,13 @@ pub(super) struct Sentinel {
 }
 
 impl Sentinel {
-    /// Starts a sentinel that watches `primary` and decides alone.
-    pub(super) fn start(primary: &Server) -> Sentinel {
+    /// Starts a sentinel that watches `primary`, and decides alone that it is down when it has not answered for so long.
+    pub(super) fn start(primary: &Server, down_after_millis: u32) -> Sentinel {
         let (folder, port) = (TempDir::new().unwrap(), free_port());
         let config = folder.path().join("sentinel.conf");
         let text = format!(
             "port {port}\nbind 127.0.0.1\nsentinel monitor app 127.0.0.1 {} 1\n\
-             sentinel down-after-milliseconds app 300\nsentinel failover-timeout app 3000\n",
+             sentinel down-after-milliseconds app {down_after_millis}\nsentinel failover-timeout app 3000\n",
             primary.port()
         );
         fs::write(&config, text).unwrap();
@@ -110,7 +110,7 @@ fn by_sentinel(
     primary: &Server,
     time_limit: Duration,
 ) -> (Sentinel, RedisLimiter<Guarded<Sentinels>>) {
-    let sentinel = Sentinel::start(primary);
+    let sentinel = Sentinel::start(primary, 300);
     wait_until("the sentinel knows the replica", || {
         let replicas: Option<Vec<redis::Value>> = sentinel.ask(&["REPLICAS", "app"]);
         replicas.is_some_and(|replicas| replicas.len() == 1)

@@ -101,6 +101,11 @@ impl RedisArgs {
         }))
     }
 
+    /// Returns true if a server is named.
+    pub(super) fn is_given(&self) -> bool {
+        self.url.is_some()
+    }
+
     /// Creates the limiters of a policy: those on servers by a client that `runtime` drives.
     pub(crate) fn registry(
         &self,

@@ -91,7 +91,7 @@ async fn policies_are_kept_on_a_cluster_and_a_node_by_its_own_url_is_refused() {
 #[tokio::test]
 async fn policies_are_kept_on_the_primary_that_sentinels_name() {
     let [primary, replica] = pair();
-    let sentinel = Sentinel::start(&primary);
+    let sentinel = Sentinel::start(&primary, 600_000);
     // Another sentinel is away.
     let (port, gone) = (sentinel.port(), free_port());
     let url = format!("redis+sentinel://127.0.0.1:{gone},127.0.0.1:{port}/app");
