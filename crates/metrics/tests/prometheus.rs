@@ -107,6 +107,7 @@ limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "
     slow.run(|_| ()).unwrap();
     let publisher = Publisher::new()
         .registry(&registry)
+        .registry(&exposition::asked_remote())
         .waiting("bucket", &bucket)
         .limiter("tokens", &tokens)
         .layer("api", &exposition::asked_layer())

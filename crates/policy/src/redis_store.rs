@@ -16,7 +16,7 @@ pub struct RedisStore {
     /// sentinels name, `redis+sentinel://SENTINEL,SENTINEL/NAME`. It may have a password, which neither `Debug` nor any
     /// message shows.
     pub url: String,
-    /// Where the password is read, again for each connection; `None` for that of the URL, if it has one.
+    /// Place of the password, which is read again for each connection; `None` for that of the URL, if it has one.
     pub password: Option<PasswordFrom>,
     /// The beginning of all names on the server. Limiters of the same prefix, name and numbers share their keys.
     pub prefix: String,

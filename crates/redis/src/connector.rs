@@ -21,6 +21,7 @@ pub(crate) use self::kinds::limit_of;
 use self::kinds::share;
 use self::names::{KeyNames, key_space};
 use self::servers::{Connected, Known, Server, Servers};
+use crate::guarded::Causes;
 use crate::{
     BreakerState, Decision, FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter,
     RedisLimit, RedisLimiter, ServerChange, TryAcquireError, Verb,
@@ -278,7 +279,9 @@ impl Connector for RedisConnector {
         Box::pin(async {
             for Known { name, server, .. } in self.known() {
                 let answer = server.probe().await;
-                answer.map_err(|error| RemoteFailure::Unavailable(format!("{name}: {error}")))?;
+                answer.map_err(|error| {
+                    RemoteFailure::Unavailable(format!("{name}: {}", Causes(&error)))
+                })?;
             }
             Ok(())
         })
@@ -435,6 +438,7 @@ fn answer(decision: Result<Decision, TryAcquireError>) -> Result<RemoteAnswer, R
 fn failure(error: &TryAcquireError) -> RemoteFailure {
     match error {
         TryAcquireError::Key(error) => RemoteFailure::Key(error.to_string()),
+        TryAcquireError::Store(error) => RemoteFailure::Unavailable(Causes(error).to_string()),
         error => RemoteFailure::Unavailable(error.to_string()),
     }
 }

@@ -106,6 +106,9 @@ impl From<redis::RedisError> for StoreError {
         if let Some(code) = error.code() {
             let message = error.detail().unwrap_or_default();
             let (code, message) = of_script(message).unwrap_or((code, message));
+            // How a request of more than ten words is refused without a password.
+            let is_unknown_user = code == "ERR" && message.contains("unauthenticated");
+            let code = if is_unknown_user { "NOAUTH" } else { code };
             return StoreError::Server { code: code.to_owned(), message: message.to_owned() };
         }
         let is_unknown_node = error.kind() == redis::ErrorKind::ClusterConnectionNotFound;

@@ -75,24 +75,23 @@ impl RedisCommandArgs {
 /// Returns lines on the state of a key.
 async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
     let policy = limiter.policy();
-    let (left, reset_after) = match limiter.peek(key, 0).await {
-        Ok(RemotePass { pass, is_fallback: false }) => {
-            (pass.grant().remaining(), pass.grant().reset_after())
-        }
-        Err(RemoteRefusal::Denied { denied, is_fallback: false }) => {
-            (denied.remaining().unwrap_or(0), denied.reset_after().unwrap_or_default())
-        }
+    let grant = match limiter.peek(key, 0).await {
+        Ok(RemotePass { pass, is_fallback: false }) => pass.grant(),
         Err(RemoteRefusal::Failed(error)) => return Err(unreachable(&error)),
-        _ => return Err(unreachable(&"it gives no answer")),
+        // Nothing is asked for, so nothing is denied.
+        Ok(_) | Err(_) => return Err(unreachable(&"the server gives no answer")),
     };
+    let (left, limit) = (grant.remaining(), grant.limit());
     let mut text = String::new();
     // A text can be written to.
     let _ = writeln!(text, "limiter     {}: {}", escaped(&policy.name), policy.kind);
     let _ = writeln!(text, "key         {}", escaped(&limiter.name_of(key)));
-    let _ = writeln!(text, "left        {left} of {}", policy.kind.most_at_once());
-    let millis = reset_after.as_nanos().div_ceil(1_000_000);
-    let millis = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
-    let _ = writeln!(text, "full again  after {}", humantime::format_duration(millis));
+    let _ = writeln!(text, "left        {left} of {limit}");
+    if left < limit {
+        let millis = grant.reset_after().as_nanos().div_ceil(1_000_000);
+        let millis = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
+        let _ = writeln!(text, "full again  after {}", humantime::format_duration(millis));
+    }
     if limiter.leases().is_some() {
         let _ = writeln!(
             text,
@@ -104,5 +103,5 @@ async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
 }
 
 fn unreachable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::Io { what: "the server".to_owned(), error: std::io::Error::other(error.to_string()) }
+    Failure::Io { what: "redis".to_owned(), error: std::io::Error::other(error.to_string()) }
 }

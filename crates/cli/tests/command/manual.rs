@@ -72,6 +72,7 @@ fn each_command_has_a_page_that_is_rendered_without_warnings() {
         |page: &std::path::PathBuf| page.file_name().unwrap().to_str().unwrap().to_owned();
     let names: Vec<String> = pages.iter().map(name_of).collect();
     let mut expected: Vec<_> = COMMANDS.map(|command| format!("sluicegate-{command}.1")).to_vec();
+    expected.extend(cfg!(feature = "redis").then(|| "sluicegate-redis.1".to_owned()));
     expected.push("sluicegate.1".to_owned());
     expected.sort();
     assert_eq!(names, expected);

@@ -74,8 +74,8 @@ impl Drop for Redis {
 }
 
 const POLICY: &str = r#"
-limiters.api = { key = "user", policy = "token_bucket", limit = 100, rate = { amount = 1, interval = "1 day" } }
-limiters.day = { key = "user", policy = "fixed_window", limit = 100, interval = "1 day" }
+limiters.api = { key = { field = "user", missing = "deny" }, policy = "token_bucket", limit = 100, rate = { amount = 1, interval = "1 day" } }
+limiters.day = { key = { field = "user", missing = "deny" }, policy = "fixed_window", limit = 100, interval = "1 day" }
 "#;
 
 #[test]

@@ -12,6 +12,10 @@ use std::thread;
 use axum::body::Body;
 use axum::http::{Request, Response};
 use sluicegate_http::layer::{Limit, RateLimitLayer};
+use sluicegate_policy::{
+    Connector, LeaseStatistics, LimiterPolicy, RemoteFailure, RemoteFuture, RemoteLimits,
+    RemoteVerb, ServerStatistics,
+};
 use sluicegate_redis::{
     Guarded, KeySpace, RedisLimit, RedisLimiter, Run, RunScriptBlocking, StoreError,
 };
@@ -52,6 +56,72 @@ pub(super) fn asked_server() -> Guarded<HangsAfterOne> {
     limiter.reset_blocking("ada").unwrap();
     (0..2).for_each(|_| _ = limiter.try_acquire_blocking("ada", 1).unwrap_err());
     guard
+}
+
+/// A server that gives no answer, to a limiter with leases.
+struct Away;
+
+impl Connector for Away {
+    fn connect(
+        &self,
+        _: &LimiterPolicy,
+    ) -> Result<Option<Arc<dyn RemoteLimits>>, sluicegate_policy::ConnectError> {
+        Ok(Some(Arc::new(Away)))
+    }
+
+    fn servers(&self) -> Vec<ServerStatistics> {
+        vec![ServerStatistics {
+            name: "away".to_owned(),
+            is_asked: false,
+            answered: 1,
+            failures: vec![("timed_out", 2)],
+            skipped: 3,
+            opened: 4,
+        }]
+    }
+
+    fn probe(&self) -> RemoteFuture<'_, ()> {
+        Box::pin(async { Err(RemoteFailure::Unavailable("away".to_owned())) })
+    }
+}
+
+impl RemoteLimits for Away {
+    fn decide<'a>(
+        &'a self,
+        _: RemoteVerb,
+        _: &'a str,
+        _: u64,
+    ) -> RemoteFuture<'a, sluicegate_policy::RemoteAnswer> {
+        Box::pin(async { Err(RemoteFailure::Unavailable("away".to_owned())) })
+    }
+
+    fn reset<'a>(&'a self, _: &'a str) -> RemoteFuture<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn places(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn leases(&self) -> Option<LeaseStatistics> {
+        Some(LeaseStatistics { keys: 1, requests: 2, given_back: 3 })
+    }
+
+    fn name_of(&self, key: &str) -> String {
+        key.to_owned()
+    }
+}
+
+/// A registry with the limiter `shared` on a server that is away, which was asked once.
+pub(super) fn asked_remote() -> Registry {
+    let policy = "limiters.shared = { policy = \"gcra\", key = \"user\", interval = \"1 s\", \
+                  tolerance = \"1 s\", store = { redis = \"redis://127.0.0.1/\" } }";
+    let policies = Policies::from_toml("p.toml", policy).unwrap();
+    let registry = Registry::connected(policies, Arc::new(Away)).unwrap();
+    let shared = registry.remote("shared").unwrap();
+    let pass = shared.try_pass("ada");
+    assert!(pin!(pass).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    registry
 }
 
 /// A layer that has let one request pass and refused two.
@@ -114,6 +184,16 @@ async fn a_page_that_is_scraped_over_http_says_what_callers_were_told() {
     }
     assert_eq!(of("sluicegate_redis_breaker_opened_total", &[server]), 1);
     assert_eq!(of("sluicegate_redis_breaker_open", &[server]), 1);
+    assert_eq!(of("sluicegate_redis_failures_total", &[server, ("reason", "timed_out")]), 1);
+    let away = ("server", "away");
+    assert_eq!(of("sluicegate_redis_requests_total", &[away, ("outcome", "failed")]), 2);
+    assert_eq!(of("sluicegate_redis_failures_total", &[away, ("reason", "timed_out")]), 2);
+    assert_eq!(of("sluicegate_redis_breaker_open", &[away]), 1);
+    let shared = ("limiter", "shared");
+    assert_eq!(of("sluicegate_fallbacks_total", &[shared, ("answer", "refused")]), 1);
+    assert_eq!(of("sluicegate_leased_keys", &[shared]), 1);
+    assert_eq!(of("sluicegate_lease_requests_total", &[shared]), 2);
+    assert_eq!(of("sluicegate_lease_returned_permits_total", &[shared]), 3);
     let calls = [("time_limiter", "search"), ("outcome", "succeeded")];
     assert_eq!(of("sluicegate_timed_calls_total", &calls), 1);
 }

@@ -116,7 +116,8 @@ pub(super) fn open(store: &RedisStore) -> Result<Known, ConnectError> {
     }
     // Also to tell a password that cannot be read before it is needed.
     if let Some(from) = &store.password {
-        read_password(from).map_err(|error| ConnectError(error.to_string()))?;
+        read_password(from)
+            .map_err(|error| ConnectError(format!("the password cannot be read: {error}")))?;
     }
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(store.time_limit.max(CONNECT_LIMIT)))
@@ -168,7 +169,9 @@ impl Address {
     }
 
     fn password(&self) -> RedisResult<Option<String>> {
-        self.password.as_ref().map(read_password).transpose()
+        let what = "the password cannot be read";
+        let failed = |why| RedisError::from((ErrorKind::InvalidClientConfig, what, why));
+        self.password.as_ref().map(|from| read_password(from).map_err(failed)).transpose()
     }
 
     fn one(&self) -> RedisResult<Client> {
@@ -235,18 +238,14 @@ fn info(url: &str) -> RedisResult<ConnectionInfo> {
     redis::IntoConnectionInfo::into_connection_info(url)
 }
 
-/// Reads a password, without the line's end behind it.
-fn read_password(from: &PasswordFrom) -> RedisResult<String> {
-    let read = match from {
+/// Reads a password, without the line's end behind it. The error names the place.
+fn read_password(from: &PasswordFrom) -> Result<String, String> {
+    let text = match from {
         PasswordFrom::File(path) => {
             std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
         }
-        PasswordFrom::Env(name) => {
-            std::env::var(name).map_err(|error| format!("the environment's {name}: {error}"))
-        }
-    };
-    let what = "the password cannot be read";
-    let text = read.map_err(|why| RedisError::from((ErrorKind::InvalidClientConfig, what, why)))?;
+        PasswordFrom::Env(name) => std::env::var(name).map_err(|error| format!("{name}: {error}")),
+    }?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::patient;
 use super::server::{Server, free_port, wait_until};
 use crate::{
-    Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError,
-    TryAcquireError, Verb,
+    Guarded, KeySpace, RedisLimit, RedisLimiter, RunScript, Sentinels, StoreError, TryAcquireError,
+    Verb,
 };
 
 /// The longest that a test waits: machines are busy.
@@ -27,7 +27,7 @@ pub(super) struct Sentinel {
 }
 
 impl Sentinel {
-    /// Starts a sentinel that watches `primary`, and decides alone that it is down when it has not answered for so long.
+    /// Starts a sentinel that watches `primary` and its replica, and decides alone that it is down when it has not answered for so long.
     pub(super) fn start(primary: &Server, down_after_millis: u32) -> Sentinel {
         let (folder, port) = (TempDir::new().unwrap(), free_port());
         let config = folder.path().join("sentinel.conf");
@@ -44,7 +44,12 @@ impl Sentinel {
             .unwrap_or_else(|error| {
                 panic!("cannot start redis-sentinel: {error}; run ci/setup.sh base")
             });
-        Sentinel { child, port, _folder: folder }
+        let sentinel = Sentinel { child, port, _folder: folder };
+        wait_until("the sentinel knows the replica", || {
+            let replicas: Option<Vec<redis::Value>> = sentinel.ask(&["REPLICAS", "app"]);
+            replicas.is_some_and(|replicas| replicas.len() == 1)
+        });
+        sentinel
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -111,10 +116,6 @@ fn by_sentinel(
     time_limit: Duration,
 ) -> (Sentinel, RedisLimiter<Guarded<Sentinels>>) {
     let sentinel = Sentinel::start(primary, 300);
-    wait_until("the sentinel knows the replica", || {
-        let replicas: Option<Vec<redis::Value>> = sentinel.ask(&["REPLICAS", "app"]);
-        replicas.is_some_and(|replicas| replicas.len() == 1)
-    });
     let address = ConnectionAddr::Tcp("127.0.0.1".to_owned(), sentinel.port);
     let client = move || {
         SentinelClientBuilder::new([address.clone()], "app", SentinelServerType::Master)?.build()

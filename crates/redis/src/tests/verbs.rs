@@ -6,9 +6,7 @@ use sluicegate::{Denied, quota, rate};
 
 use super::patient;
 use super::server::Server;
-use crate::{
-    Async, KeySpace, RedisAll, RedisConcurrency, RedisLimit, RedisLimiter, TryAcquireError,
-};
+use crate::{KeySpace, RedisLimit, RedisLimiter, TryAcquireError};
 
 /// A limit of each script, of which all permits come back after a day or more.
 pub(crate) fn limits() -> Vec<RedisLimit> {
@@ -112,32 +110,6 @@ async fn a_server_that_forgot_its_scripts_is_told_them_again() {
             redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.connection()).unwrap();
         }
     }
-}
-
-/// The page for operators has them in one line.
-#[tokio::test]
-async fn the_rights_that_the_page_names_suffice_for_every_limit() {
-    let page = include_str!("../../../../docs/serve.md");
-    let rights = page.lines().find(|line| line.starts_with("ACL SETUSER limits ")).unwrap();
-    let server = Server::start();
-    server.tell(rights);
-    let url = format!("redis://limits:PASSWORD@127.0.0.1:{}/", server.port());
-    let client = Async::new(redis::Client::open(url).unwrap());
-    let keys = KeySpace::new("sluicegate:a").unwrap();
-    for limit in limits() {
-        let limiter = RedisLimiter::new(limit.clone(), keys.clone(), client.clone());
-        let estimate = limiter.try_acquire_settleable("ada", 6).await.unwrap();
-        estimate.settle(4).await.unwrap();
-        limiter.try_acquire_up_to("ada", 99).await.unwrap();
-        limiter.peek("ada", 1).await.unwrap_err().denied().unwrap();
-        limiter.reset("ada").await.unwrap();
-        assert_eq!(limiter.try_acquire("ada", 10).await.unwrap().remaining(), 0, "{limit:?}");
-    }
-    let [bucket, window] = [0, 3].map(|which| (limits().swap_remove(which), keys.clone()));
-    let all = RedisAll::new([bucket, window], client.clone()).unwrap();
-    all.try_acquire("eve", 1).await.unwrap();
-    let places = RedisConcurrency::new(2, Duration::from_secs(60), keys, client).unwrap();
-    places.enter("ada", 2).await.unwrap().leave().await.unwrap();
 }
 
 #[cfg(feature = "pool")]

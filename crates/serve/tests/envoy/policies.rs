@@ -205,7 +205,7 @@ async fn a_limiter_that_the_policy_has_no_more_is_unavailable_and_an_unknown_one
     );
 }
 
-/// As a server of limits does that has lost its Redis: Envoy's `failure_mode_deny` says what becomes of the request.
+/// Envoy's `failure_mode_deny` says what becomes of the request then.
 #[tokio::test]
 async fn a_limiter_whose_server_is_away_is_an_error_where_it_would_refuse() {
     const POLICY: &str = r#"

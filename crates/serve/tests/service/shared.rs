@@ -232,8 +232,8 @@ async fn a_server_that_is_killed_or_hangs_is_told_by_logs_metrics_and_readiness(
         let why = if hangs { "the server did not answer in time" } else { "" };
         assert!(left.starts_with(&format!("{url} is left alone: {why}")), "{left}");
         let told = page().await;
-        let is_open = format!("sluicegate_redis_breaker_open{{server=\"{url}\"}} 1");
-        let refused = "sluicegate_fallbacks_total{answer=\"refused\",limiter=\"ip\"} 3";
+        let is_open = format!("sluicegate_redis_breaker_open{{server=\"{url}\"}} 1.0");
+        let refused = "sluicegate_fallbacks_total{limiter=\"ip\",answer=\"refused\"} 3";
         for line in [&*is_open, refused] {
             assert!(told.lines().any(|told| told == line), "no {line} in {told}");
         }
