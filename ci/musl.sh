@@ -36,9 +36,9 @@ asks() {
     [[ $answer == *'"decision":"granted"'* ]] || die "$1 answered '$answer' after $tries tries"
 }
 
-# Serves the bundled policy with more arguments, and asks it.
+# Serves a policy, with more arguments, and asks it.
 serves() {
-    "$binary" serve --listen "$address" --policy crates/cli/sample/policy.toml "$@" 2>"$work/log" &
+    "$binary" serve --listen "$address" --policy "$@" 2>"$work/log" &
     server=$!
     asks "$address"
     kill -TERM "$server"
@@ -47,14 +47,17 @@ serves() {
 }
 
 address=127.0.0.1:${PORT:-18099}
-serves
+serves crates/cli/sample/policy.toml
+cat >"$work/policy.toml" <<'TOML'
+limiters.per-client = { key = "client", policy = "fixed_window", limit = 9, interval = "1 day" }
+TOML
 redis-server --port 0 --unixsocket "$work/redis" --save "" >/dev/null &
 redis=$!
 until redis-cli -s "$work/redis" ping 2>/dev/null | grep -q PONG; do
     kill -0 "$redis" || die "no Redis server"
     sleep 0.1
 done
-serves --redis "unix://$work/redis"
+serves "$work/policy.toml" --redis "unix://$work/redis"
 [ -n "$(redis-cli -s "$work/redis" --scan)" ] || die "nothing is on the Redis server"
 echo "static, $(du -h "$binary" | cut -f1); it serves, answers and ends, also by a Redis server"
 

@@ -9,7 +9,7 @@ use sluicegate::penalty::PenaltyRule;
 use sluicegate::{Quota, Rate};
 use sluicegate_policy::{
     Cost, Format, KeyField, Kind, Lease, LevelPolicy, LimiterPolicy, LoadError, OnFailure,
-    Policies, RedisStore, Room, Size,
+    PasswordFrom, Policies, RedisStore, Room, Size,
 };
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
@@ -141,6 +141,10 @@ fn every_field_is_read() {
     let leased = redis("shared-with-leases");
     assert_eq!((&*leased.url, &*leased.prefix), ("rediss://ada:secret@db.example:6380/2", "app"));
     assert_eq!(leased.time_limit, Duration::from_millis(50));
+    assert_eq!((leased.failures, leased.pause), (3, Duration::from_millis(500)));
+    assert_eq!(leased.password, Some(PasswordFrom::File("/run/secrets/redis".into())));
+    let of_environment = PasswordFrom::Env("REDIS_PASSWORD".to_owned());
+    assert_eq!(redis("shared-and-open").password, Some(of_environment));
     assert_eq!(leased.on_failure, OnFailure::Share { machines: 4 });
     let (size, expiry) = (Some(40), Duration::from_secs(2));
     let lease = Lease { nodes: 8, share_percent: 50, size, expiry, max_keys: 500 };
