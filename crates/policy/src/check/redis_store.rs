@@ -68,7 +68,7 @@ impl Checks<'_> {
         };
         Some(RedisStore {
             url: url?,
-            password: password?,
+            password,
             failures: u32::try_from(failures?).ok()?,
             pause: pause?,
             prefix: prefix?,
@@ -78,13 +78,13 @@ impl Checks<'_> {
         })
     }
 
-    /// Returns where the password is read, if it is not in the URL.
-    fn password(&mut self, node: &Node) -> Option<Option<PasswordFrom>> {
-        let text = |field| node.get(field).map(Node::text);
+    /// Returns the place of the password, if it is not in the URL.
+    fn password(&mut self, node: &Node) -> Option<PasswordFrom> {
+        let text = |field| node.get(field).and_then(Node::text);
         match (text("password_file"), text("password_env")) {
-            (None, None) => Some(None),
-            (Some(path), None) => Some(Some(PasswordFrom::File(path?.into()))),
-            (None, Some(name)) => Some(Some(PasswordFrom::Env(name?.to_owned()))),
+            (None, None) => None,
+            (Some(path), None) => Some(PasswordFrom::File(path.into())),
+            (None, Some(name)) => Some(PasswordFrom::Env(name.to_owned())),
             (Some(_), Some(_)) => {
                 let place = node.get("password_env").map_or(0..0, |env| env.span.clone());
                 self.report(messages::two_passwords(place))

@@ -25,7 +25,7 @@ pub(crate) struct RedisArgs {
     url: Option<String>,
     /// File with the password of that server, which is read again for each connection
     ///
-    /// Without it, the password is that of the variable SLUICEGATE_REDIS_PASSWORD if that is set, or of the URL.
+    /// Without it, the password is that of the variable `SLUICEGATE_REDIS_PASSWORD` if that is set, or of the URL.
     #[arg(long = "redis-password-file", value_name = "FILE", requires = "url")]
     password_file: Option<PathBuf>,
     /// Leases of keys that are asked for often, of at most so many processes that hold some at a time
