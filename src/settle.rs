@@ -70,6 +70,11 @@ use crate::limiter::Limiter;
 /// assert_eq!(limits[1].peek(0)?.remaining(), 97_400);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "permits of a `{Self}` are not settled",
+    label = "cannot give back a part of what was taken",
+    note = "a `bucket::SettleableBucket` can, and so can the windows"
+)]
 pub trait Settle: Limiter {
     /// Takes permits as [`try_acquire`](Limiter::try_acquire) does, as an [`Estimate`] that can be
     /// settled. Blocks no more than `try_acquire`.

@@ -83,6 +83,7 @@ impl Settle for Unlimited {
 
 /// The treatment of requests by a [`Gate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum GateMode {
     /// The limiter decides.
     #[default]

@@ -42,6 +42,7 @@ pub struct TimeLimit {
 /// The fate of an operation whose caller has stopped waiting for it.
 #[doc(alias = "cancelRunningFuture")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OnTimeout {
     /// A future is dropped; a closure finds its [`CancelToken`](crate::time_limit::CancelToken) cancelled. For
     /// queries, which change nothing.

@@ -31,6 +31,7 @@ pub struct LineLimits {
 
 /// The caller that is refused when a line is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WhenLineFull {
     /// The newest, with [`AcquireError::LineFull`](crate::wait::AcquireError::LineFull).
     #[default]

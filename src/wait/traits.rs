@@ -58,6 +58,11 @@ use crate::limiter::Limiter;
 /// # Ok::<(), AcquireError>(())
 /// ```
 #[doc(alias = "until_ready")]
+#[diagnostic::on_unimplemented(
+    message = "nobody can wait for a `{Self}`",
+    label = "has no line of its own",
+    note = "put it into `wait::Queued`, which gives any limiter a line: `Queued::new(limiter)`"
+)]
 pub trait Wait: Limiter {
     /// Returns the line before this limiter, to ask about it, to bound it or to close it.
     ///

@@ -10,6 +10,7 @@ use super::Adaptive;
 
 /// The end of a call, for an [`Adaptive`] limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Outcome {
     /// The call did what it was to do, and its time says how long that takes.
     Success,
