@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if modules of the engine import each other in a circle, file by file or folder by folder.
+# Fails if modules of the engine or of crates/http import each other in a circle, file by file or folder by folder.
 #
 # An import is a `use` of a path in the crate, outside unit tests. Names are imported from the
 # module that owns them, so the longest part of the path that is a file is the module. A module and
@@ -7,7 +7,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-imports=$(find src -name '*.rs' ! -name tests.rs | LC_ALL=C sort | awk '
+# Prints the imports of the modules in a folder.
+imports() {
+    find "$1" -name '*.rs' ! -name tests.rs | LC_ALL=C sort | awk -v root="$1/" '
     # The module of a path, as the longest part of it that is one.
     function module(path) {
         while (path != "" && !(path in is_module)) if (!sub(/::[^:]*$/, "", path)) path = ""
@@ -28,7 +30,7 @@ imports=$(find src -name '*.rs' ! -name tests.rs | LC_ALL=C sort | awk '
     {
         name[NR] = $0
         path = $0
-        sub(/^src\//, "", path); sub(/\.rs$/, "", path); gsub(/\//, "::", path)
+        path = substr(path, length(root) + 1); sub(/\.rs$/, "", path); gsub(/\//, "::", path)
         of[NR] = path
         is_module[path] = 1
     }
@@ -54,12 +56,16 @@ imports=$(find src -name '*.rs' ! -name tests.rs | LC_ALL=C sort | awk '
             }
             close(name[i])
         }
-    }')
+    }'
+}
 
 failed=0
-# tsort names what is in a circle.
-tsort <<<"$imports" >/dev/null || { echo "circles: modules import each other, see above" >&2; failed=1; }
-folders=$(sed -E 's/::[^ ]*//g' <<<"$imports" | awk '$1 != $2' | sort -u)
-tsort <<<"$folders" >/dev/null || { echo "circles: folders import each other, see above" >&2; failed=1; }
-[ -n "$folders" ] || { echo "circles: found no imports at all" >&2; failed=1; }
+for root in src crates/http/src; do
+    imports=$(imports "$root")
+    # tsort names what is in a circle.
+    tsort <<<"$imports" >/dev/null || { echo "circles: modules of $root import each other, see above" >&2; failed=1; }
+    folders=$(sed -E 's/::[^ ]*//g' <<<"$imports" | awk '$1 != $2' | sort -u)
+    tsort <<<"$folders" >/dev/null || { echo "circles: folders of $root import each other, see above" >&2; failed=1; }
+    [ -n "$folders" ] || { echo "circles: found no imports in $root" >&2; failed=1; }
+done
 exit "$failed"

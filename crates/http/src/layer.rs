@@ -10,9 +10,10 @@
 //! | `by_policy` | limits of a registry: the costs, the waits and the penalties of their policies |
 //! | `cost` | costs of requests |
 //! | `claim`, `decision`, `waiting` | what a request asks of one limit, and the answer of all: at once, or after a wait |
+//! | `charge`, `response_end` | what is settled when the response is known, and the end of a response |
 //! | `held`, `body` | what is held while the response is made, and the body whose end ends that |
 //! | `counts` | counts of decisions, for a monitor |
-//! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
+//! | `refusal`, `refusal_response`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
 //! | `options`, `skip` | the options of a layer, and the requests that pass without a limit |
 //! | `plain` | the short way of a request through a layer of one limit |
@@ -24,6 +25,7 @@ mod after;
 mod body;
 #[cfg(feature = "policy")]
 mod by_policy;
+mod charge;
 mod claim;
 mod concurrency;
 pub mod cost;
@@ -40,8 +42,10 @@ mod peer;
 mod penalized;
 mod plain;
 mod refusal;
+mod refusal_response;
 mod remote;
 mod request_key;
+mod response_end;
 mod service;
 mod settled;
 mod skip;
@@ -69,10 +73,10 @@ use self::timer::SharedTimer;
 pub use self::body::LimitedBody;
 #[cfg(feature = "policy")]
 pub use self::by_policy::ByPolicy;
+pub use self::charge::Charge;
 pub use self::concurrency::Concurrency;
 pub use self::counts::{LayerCounts, RefusalCount};
 pub use self::future::RateLimitFuture;
-pub use self::held::{BodyEnd, NoResponse, ResponseEnd};
 pub use self::limit::Limit;
 pub use self::limit_by::LimitBy;
 pub use self::peer::Peer;
@@ -80,8 +84,9 @@ pub use self::penalized::Penalized;
 pub use self::refusal::{Refusal, RefusalReason};
 pub use self::remote::{Remote, RemoteError, RemoteFailure, RemoteLimiter};
 pub use self::request_key::RequestKey;
+pub use self::response_end::{BodyEnd, NoResponse, ResponseEnd};
 pub use self::service::RateLimit;
-pub use self::settled::{Charge, SettleByKey, Settled};
+pub use self::settled::{SettleByKey, Settled};
 pub use self::take::All;
 pub use self::wait_up_to::{WaitByKey, WaitUpTo};
 

@@ -7,10 +7,10 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `server_limits`, `sending` | the limits of a server, the line before them, and requests on their way |
+//! | `server_limits` | the limits of a server, the line before them, and requests on their way |
 //! | `server_state`, `told_limit`, `in_flight` | what a client knows of a server, without a lock and a clock; why it is never more than the server has |
 //! | `bounds` | the bounds within which a server is believed |
-//! | `layer`, `service` | the layer, and the loop of tries |
+//! | `layer`, `shared`, `service` | the layer, and the loop of tries |
 //! | `retries` | which requests are sent again, and their budget |
 //! | `servers` | the servers of a client, in bounded memory |
 //! | `request` | requests and responses of both crates |
@@ -24,11 +24,11 @@ mod in_flight;
 mod layer;
 mod request;
 mod retries;
-mod sending;
 mod server_limits;
 mod server_state;
 mod servers;
 mod service;
+mod shared;
 mod told_limit;
 
 use std::time::Duration;
@@ -39,8 +39,7 @@ pub use self::error::{NoTurn, OutgoingError};
 pub use self::layer::OutgoingLayer;
 pub use self::request::{OutgoingRequest, OutgoingResponse};
 pub use self::retries::Retries;
-pub use self::sending::Sending;
-pub use self::server_limits::ServerLimits;
+pub use self::server_limits::{Sending, ServerLimits};
 pub use self::service::Outgoing;
 
 /// Returns a duration in nanoseconds, at most about 584 years.

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, Item, ItemSerializer, KeyRef, ListSerializer, Parameters, StringRef};
 
 use super::policy::{QuotaPolicy, QuotaUnit};
-use super::reader::ServiceLimit;
+use super::service_limit::ServiceLimit;
 use super::state::PolicyState;
 use super::values;
 

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use super::named_items;
 use super::policy::QuotaPolicy;
 use super::retry_after::{MAX_WAIT, parse_retry_after, sent};
+use super::service_limit::ServiceLimit;
 use super::single_limit::{self, DRAFT, LEGACY, LEGACY_WITH_DASH};
 
 /// The limits that a response tells, in whichever version.
@@ -19,23 +20,6 @@ pub struct ResponseFields {
     pub limits: Vec<ServiceLimit>,
     /// The wait of `Retry-After`.
     pub retry_after: Option<Duration>,
-}
-
-/// A service limit: how much of a policy is left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ServiceLimit {
-    /// The name of the policy. Only drafts 8 to 10 tell it.
-    pub name: Option<Box<str>>,
-    /// The limit itself. Drafts 8 to 10 tell it as the quota of the policy.
-    pub limit: Option<u64>,
-    /// The permits that are left.
-    pub remaining: u64,
-    /// The wait until there are more, in drafts 8 to 10, and until the reset in the others; from the
-    /// response on.
-    pub reset_after: Option<Duration>,
-    /// The partition key.
-    pub partition: Option<Box<[u8]>>,
 }
 
 impl ResponseFields {

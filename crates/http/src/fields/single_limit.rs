@@ -7,7 +7,7 @@ use sfv::{BareItem, DictSerializer, Item, KeyRef, ListSerializer, StringRef};
 
 use super::named_items::{LIMIT as DICTIONARY, POLICY};
 use super::policy::QuotaPolicy;
-use super::reader::ServiceLimit;
+use super::service_limit::ServiceLimit;
 use super::state::PolicyState;
 use super::values;
 

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName};
 use sfv::{FieldType, Item, List, ListEntry};
 
 use super::named_items::{self, LIMIT, POLICY};
-use super::reader::ServiceLimit;
+use super::service_limit::ServiceLimit;
 use super::single_limit::{self, DRAFT, LEGACY, Names};
 use super::values::{self, MAX_ITEMS};
 use super::version::FieldVersion;

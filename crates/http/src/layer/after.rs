@@ -8,7 +8,8 @@ use http_body::Body;
 
 use super::Shared;
 use super::body::LimitedBody;
-use super::held::{Held, KeptForResponse, NoResponse};
+use super::held::{Held, KeptForResponse};
+use super::response_end::NoResponse;
 use crate::fields::PolicyState;
 
 /// The work that is left when the response to a request is known: none for most requests.

@@ -8,7 +8,8 @@ use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::held::{BodyEnd, Held};
+use super::held::Held;
+use super::response_end::BodyEnd;
 
 pin_project! {
     /// The body of a response: that of the service, or that of a refusal.

@@ -2,11 +2,12 @@
 
 use http::request::Parts;
 
-use super::limit::Limit;
+use super::limit::{Limit, Target};
+use super::peer;
 use super::refusal::RefusalReason;
-use super::request_key::KeyText;
+use super::request_key::{AddressText, KeyText, RequestKey};
 use super::take::{All, OnAnswer, Take, Taken, Turn, Waits};
-use crate::client_address::ClientKey;
+use crate::client_address::{ClientAddress, ClientKey};
 use crate::fields::PolicyState;
 
 /// A request for permits: a limit, the limiter with the key, and the number of permits.
@@ -45,6 +46,47 @@ impl Place<'_, '_> {
     /// Returns the permits that a request takes if its limit has no cost of its own.
     pub(super) fn cost_of(&self, request: &Parts) -> Result<u64, RefusalReason> {
         at!(self, limiter, key => limiter.cost_of(key, request))
+    }
+}
+
+impl<'l, 'r> Claim<'l, 'r> {
+    /// Returns the limiter with the key and the cost of a request, or `None` if it is not to be limited.
+    pub(super) fn of(
+        limit: &'l Limit,
+        which: usize,
+        parts: &'r Parts,
+    ) -> Result<Option<Claim<'l, 'r>>, RefusalReason> {
+        let place = match &limit.target {
+            Target::All(limiter) => Place::All(&**limiter),
+            Target::Client(store, addresses) => match client(addresses, parts)? {
+                ClientKey::Unlimited => return Ok(None),
+                key => Place::Client(&**store, key),
+            },
+            Target::ClientText(store, addresses) => match client_text(addresses, parts)? {
+                None => return Ok(None),
+                Some(client) => Place::Text(&**store, client),
+            },
+            Target::KeyOrClient(store, header, addresses) => match parts.headers.get(header) {
+                Some(value) => {
+                    let key = format!("key {}", String::from_utf8_lossy(value.as_bytes()));
+                    Place::Text(&**store, KeyText::Given(key.into()))
+                }
+                None => match client_text(addresses, parts)? {
+                    None => return Ok(None),
+                    Some(client) => Place::Text(&**store, client),
+                },
+            },
+            Target::Key(store, key) => match key(parts) {
+                RequestKey::Key(key) => Place::Text(&**store, KeyText::Given(key)),
+                RequestKey::Unlimited => return Ok(None),
+                RequestKey::Missing => return Err(RefusalReason::MissingKey),
+            },
+        };
+        let permits = match &limit.cost {
+            Some(cost) => cost(parts),
+            None => place.cost_of(parts)?,
+        };
+        Ok(Some(Claim { which, limit, place, permits }))
     }
 }
 
@@ -131,4 +173,26 @@ impl<'l> Claim<'l, '_> {
         let limit = if self.limit.has_policy() { None } else { state.limit };
         PolicyState { which: self.which, limit, ..state }
     }
+}
+
+/// Returns the key of a client.
+fn client(addresses: &ClientAddress, request: &Parts) -> Result<ClientKey, RefusalReason> {
+    match addresses.key(peer::of(&request.extensions), &request.headers) {
+        ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
+        key => Ok(key),
+    }
+}
+
+/// Returns the key of a client as text; `None` if it is not limited.
+fn client_text(
+    addresses: &ClientAddress,
+    request: &Parts,
+) -> Result<Option<KeyText<'static>>, RefusalReason> {
+    Ok(match client(addresses, request)? {
+        ClientKey::Unlimited => None,
+        ClientKey::Address(address) => {
+            Some(KeyText::Address(AddressText::new(address, addresses.bits_of(address))))
+        }
+        _ => Some(KeyText::Shared),
+    })
 }

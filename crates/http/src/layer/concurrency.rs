@@ -11,11 +11,10 @@ use sluicegate::concurrency::{
     TimedInFlight,
 };
 
-use super::held::{BodyEnd, NoResponse, ResponseEnd};
+use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;
-use super::settled::{Charge, Settlement};
-use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits};
-use crate::client_address::ClientKey;
+use super::response_end::{BodyEnd, NoResponse, ResponseEnd};
+use super::take::{All, Kept, Later, Standing, StoreKey, Take, Taken, Turn, Waits};
 use crate::fields::PolicyState;
 
 /// A limit of the requests in flight: an `Arc` of a [`ConcurrencyLimit`], of an [`Adaptive`] one that nobody has
@@ -256,60 +255,44 @@ impl Take<All> for Concurrency<Arc<ConcurrencyLimit>> {
     }
 }
 
-/// Implements the trait for one form of keys, `$Owned` in the store.
-macro_rules! keys {
-    ($Key:ty, $Owned:ty) => {
-        impl<S> Take<$Key> for Concurrency<Arc<KeyedConcurrency<$Owned, S>>>
-        where
-            S: BuildHasher + Clone + Send + Sync + 'static,
-        {
-            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                match self.limit.try_acquire(key, permits) {
-                    Ok(guard) => {
-                        Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
-                    }
-                    Err(denied) => Err(RefusalReason::InFlight(denied)),
-                }
+impl<Q, S> Take<Q> for Concurrency<Arc<KeyedConcurrency<Q::Owned, S>>>
+where
+    Q: StoreKey + ?Sized,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        match self.limit.try_acquire(key, permits) {
+            Ok(guard) => {
+                Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
             }
-
-            fn look(
-                &self,
-                key: &$Key,
-                permits: u64,
-            ) -> Result<PolicyState<'static>, RefusalReason> {
-                let (limit, in_flight) = (self.limit.limit_of(key), self.limit.in_flight(key));
-                if permits > limit.saturating_sub(in_flight) {
-                    // Only a call tells why. Should it be granted by now, its guard is dropped at once.
-                    drop(self.limit.try_acquire(key, permits).map_err(RefusalReason::InFlight)?);
-                }
-                Ok(state(limit, in_flight))
-            }
-
-            fn turn(&self) -> Turn {
-                Turn::Place
-            }
-
-            fn may_wait(&self, refused: &RefusalReason) -> bool {
-                self.can_wait(refused)
-            }
-
-            fn take_later<'a>(
-                &'a self,
-                key: &'a $Key,
-                permits: u64,
-                waits: Waits<'a>,
-            ) -> Later<'a> {
-                let entering = self.limit.acquire_async(key, permits);
-                Box::pin(async move {
-                    let entering = entering.map_err(refused_in_line)?;
-                    let entering = entering.timeout(self.longest).timer(waits.timer.clone());
-                    let guard = entering.await.map_err(refused_in_line)?;
-                    Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
-                })
-            }
+            Err(denied) => Err(RefusalReason::InFlight(denied)),
         }
-    };
-}
+    }
 
-keys!(ClientKey, ClientKey);
-keys!(str, String);
+    fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        let (limit, in_flight) = (self.limit.limit_of(key), self.limit.in_flight(key));
+        if permits > limit.saturating_sub(in_flight) {
+            // Only a call tells why. Should it be granted by now, its guard is dropped at once.
+            drop(self.limit.try_acquire(key, permits).map_err(RefusalReason::InFlight)?);
+        }
+        Ok(state(limit, in_flight))
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Place
+    }
+
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        self.can_wait(refused)
+    }
+
+    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
+        let entering = self.limit.acquire_async(key, permits);
+        Box::pin(async move {
+            let entering = entering.map_err(refused_in_line)?;
+            let entering = entering.timeout(self.longest).timer(waits.timer.clone());
+            let guard = entering.await.map_err(refused_in_line)?;
+            Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
+        })
+    }
+}

@@ -11,9 +11,10 @@ use sluicegate::time_limit::TimeLimiter;
 use super::Shared;
 use super::after::After;
 use super::claim::Claim;
-use super::held::{KeptForResponse, NoResponse};
+use super::held::KeptForResponse;
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
+use super::response_end::NoResponse;
 use super::take::{Hold, Kept, Taken};
 use crate::fields::{PolicyState, write_retry_after};
 
@@ -164,7 +165,7 @@ impl Shared {
         parts: &Parts,
         refused: Option<RefusalReason>,
     ) -> Attempt {
-        let claim = match limit.claim(0, parts) {
+        let claim = match Claim::of(limit, 0, parts) {
             Ok(Some(claim)) => claim,
             Ok(None) => return Attempt::Pass(Passed::DONE),
             Err(reason) => return Attempt::Refuse(Box::new(Refused::unasked(0, reason))),
@@ -279,7 +280,7 @@ pub(super) fn claims<'l, 'r>(
 ) -> Result<Vec<Claim<'l, 'r>>, Box<Refused>> {
     let mut claims = Vec::with_capacity(limits.len());
     for (which, limit) in limits.iter().enumerate() {
-        match limit.claim(which, parts) {
+        match Claim::of(limit, which, parts) {
             Ok(Some(claim)) => claims.push(claim),
             Ok(None) => {}
             Err(reason) => return Err(Box::new(Refused::unasked(which, reason))),

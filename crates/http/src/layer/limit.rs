@@ -5,11 +5,8 @@ use std::fmt;
 use http::HeaderName;
 use http::request::Parts;
 
-use super::claim::{Claim, Place};
 use super::limit_by::LimitBy;
-use super::peer;
-use super::refusal::RefusalReason;
-use super::request_key::{AddressText, KeyText, RequestKey};
+use super::request_key::RequestKey;
 use super::take::{All, Take};
 use crate::client_address::{ClientAddress, ClientKey};
 use crate::fields::QuotaPolicy;
@@ -203,67 +200,6 @@ impl Limit {
     pub(super) fn is_of_all(&self) -> bool {
         matches!(self.target, Target::All(_))
     }
-
-    /// Returns the limiter with the key and the cost of a request, or `None` if it is not to be limited.
-    pub(super) fn claim<'l, 'r>(
-        &'l self,
-        which: usize,
-        parts: &'r Parts,
-    ) -> Result<Option<Claim<'l, 'r>>, RefusalReason> {
-        let place = match &self.target {
-            Target::All(limiter) => Place::All(&**limiter),
-            Target::Client(store, addresses) => match client(addresses, parts)? {
-                ClientKey::Unlimited => return Ok(None),
-                key => Place::Client(&**store, key),
-            },
-            Target::ClientText(store, addresses) => match client_text(addresses, parts)? {
-                None => return Ok(None),
-                Some(client) => Place::Text(&**store, client),
-            },
-            Target::KeyOrClient(store, header, addresses) => match parts.headers.get(header) {
-                Some(value) => {
-                    let key = format!("key {}", String::from_utf8_lossy(value.as_bytes()));
-                    Place::Text(&**store, KeyText::Given(key.into()))
-                }
-                None => match client_text(addresses, parts)? {
-                    None => return Ok(None),
-                    Some(client) => Place::Text(&**store, client),
-                },
-            },
-            Target::Key(store, key) => match key(parts) {
-                RequestKey::Key(key) => Place::Text(&**store, KeyText::Given(key)),
-                RequestKey::Unlimited => return Ok(None),
-                RequestKey::Missing => return Err(RefusalReason::MissingKey),
-            },
-        };
-        let permits = match &self.cost {
-            Some(cost) => cost(parts),
-            None => place.cost_of(parts)?,
-        };
-        Ok(Some(Claim { which, limit: self, place, permits }))
-    }
-}
-
-/// Returns the key of a client.
-fn client(addresses: &ClientAddress, request: &Parts) -> Result<ClientKey, RefusalReason> {
-    match addresses.key(peer::of(&request.extensions), &request.headers) {
-        ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
-        key => Ok(key),
-    }
-}
-
-/// Returns the key of a client as text; `None` if it is not limited.
-fn client_text(
-    addresses: &ClientAddress,
-    request: &Parts,
-) -> Result<Option<KeyText<'static>>, RefusalReason> {
-    Ok(match client(addresses, request)? {
-        ClientKey::Unlimited => None,
-        ClientKey::Address(address) => {
-            Some(KeyText::Address(AddressText::new(address, addresses.bits_of(address))))
-        }
-        _ => Some(KeyText::Shared),
-    })
 }
 
 /// Shows what is limited, and the policy.

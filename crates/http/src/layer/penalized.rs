@@ -1,5 +1,6 @@
 //! Limits that refuse a client for a time after a number of offences.
 
+use std::borrow::Borrow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -9,11 +10,10 @@ use sluicegate::keyed::{Observe, Penalties};
 use sluicegate::penalty::PenaltyBox;
 use sluicegate::{Clock, Grant, Keyed};
 
-use super::held::ResponseEnd;
+use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;
-use super::settled::{Charge, Settlement};
-use super::take::{All, Kept, Standing, Take, Taken, ask_after_look};
-use crate::client_address::ClientKey;
+use super::response_end::ResponseEnd;
+use super::take::{All, Kept, Standing, StoreKey, Take, Taken, ask_after_look};
 use crate::fields::PolicyState;
 
 /// A limit that refuses a client for a time, once it has offended a number of times within a period: the
@@ -176,53 +176,42 @@ impl<C: Clock + Send + Sync + 'static> Take<All> for Penalized<Arc<PenaltyBox<C>
     }
 }
 
-/// Implements the trait for one form of keys, `$Owned` in the store.
-macro_rules! keys {
-    ($Key:ty, $Owned:ty) => {
-        impl<C, S, O> Take<$Key> for Penalized<Arc<Keyed<$Owned, Penalties<C>, S, O>>>
-        where
-            C: Clock + Send + Sync + 'static,
-            S: BuildHasher + Send + Sync + 'static,
-            O: Observe<$Key> + Send + Sync + 'static,
-        {
-            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                let grant = self.store.try_acquire(key, permits).map_err(refused)?;
-                Ok(self.taken(grant, || {
-                    let (store, key) = (Arc::clone(&self.store), <$Owned>::from(key.to_owned()));
-                    // Without space for the key, nothing is noted.
-                    move |offences| _ = store.offend(&key, offences)
-                }))
-            }
+impl<Q, C, S, O> Take<Q> for Penalized<Arc<Keyed<Q::Owned, Penalties<C>, S, O>>>
+where
+    Q: StoreKey + ?Sized,
+    C: Clock + Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+    O: Observe<Q> + Send + Sync + 'static,
+{
+    fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let grant = self.store.try_acquire(key, permits).map_err(refused)?;
+        Ok(self.taken(grant, || {
+            let (store, key) = (Arc::clone(&self.store), key.to_owned());
+            // Without space for the key, nothing is noted.
+            move |offences| _ = store.offend::<Q>(key.borrow(), offences)
+        }))
+    }
 
-            fn look(
-                &self,
-                key: &$Key,
-                permits: u64,
-            ) -> Result<PolicyState<'static>, RefusalReason> {
-                self.store.peek(key, permits).map(|_| PolicyState::UNKNOWN).map_err(refused)
-            }
+    fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        self.store.peek(key, permits).map(|_| PolicyState::UNKNOWN).map_err(refused)
+    }
 
-            fn is_spent_at_once(&self) -> bool {
-                self.offences.is_none()
-            }
+    fn is_spent_at_once(&self) -> bool {
+        self.offences.is_none()
+    }
 
-            fn is_told(&self) -> bool {
-                false
-            }
+    fn is_told(&self) -> bool {
+        false
+    }
 
-            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
-                ask_after_look(self, key, permits);
-            }
+    fn note_refused_look(&self, key: &Q, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
 
-            fn note_refusal(&self, key: &$Key) {
-                if self.counts_refusals {
-                    // The same.
-                    let _ = self.store.offend(key, 1);
-                }
-            }
+    fn note_refusal(&self, key: &Q) {
+        if self.counts_refusals {
+            // The same.
+            let _ = self.store.offend(key, 1);
         }
-    };
+    }
 }
-
-keys!(ClientKey, ClientKey);
-keys!(str, String);

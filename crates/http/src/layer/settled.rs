@@ -1,6 +1,5 @@
 //! Limits whose requests are settled when their responses are known.
 
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -8,48 +7,16 @@ use http::response::Parts;
 use sluicegate::keyed::{AsKey, Each, Observe};
 use sluicegate::settle::{Estimate, Settle};
 use sluicegate::wait::Queued;
-use sluicegate::{Clock, Denied, Grant, Keyed, KeyedLimiter};
+use sluicegate::{Clock, Denied, Keyed, KeyedLimiter};
 
-use super::held::{NoResponse, ResponseEnd};
+use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, Waits, ask_after_look, looked};
+use super::response_end::ResponseEnd;
+use super::take::{
+    All, Kept, Later, Standing, StoreKey, Take, Taken, Turn, Waits, ask_after_look, looked,
+};
 use super::wait_up_to::{WaitUpTo, comes_later};
-use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
-
-/// A request that was charged, to be settled with what it has used.
-///
-/// Dropping it keeps it charged as it is.
-#[must_use = "to drop a charge is to keep all of it"]
-pub struct Charge {
-    grant: Grant,
-    settle: Box<dyn FnOnce(u64) + Send>,
-}
-
-impl Charge {
-    /// Returns a charge that `settle` settles.
-    pub fn new(grant: Grant, settle: impl FnOnce(u64) + Send + 'static) -> Charge {
-        Charge { grant, settle: Box::new(settle) }
-    }
-
-    /// Returns the grant.
-    #[must_use]
-    pub fn grant(&self) -> Grant {
-        self.grant
-    }
-
-    /// Settles it: what was not used is given back, and what was used beyond it is taken, as far as the
-    /// limiter can.
-    pub fn settle(self, used: u64) {
-        (self.settle)(used);
-    }
-}
-
-impl fmt::Debug for Charge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Charge").field("grant", &self.grant).finish_non_exhaustive()
-    }
-}
 
 /// Stores whose requests can be settled by key: an `Arc` of a [`Keyed`] of [`Each`] of `Arc`s of a limiter
 /// with [`Settle`].
@@ -142,58 +109,6 @@ where
 pub struct Settled<L> {
     limiter: L,
     settlement: Settlement,
-}
-
-/// The function that tells what a request has used.
-#[derive(Clone)]
-pub(super) enum Settlement {
-    Head(UsedByHead),
-    End(UsedByEnd),
-    /// At the end of the response, or else when it is known that there is none.
-    EndOrNone {
-        end: UsedByEnd,
-        none: UsedByNone,
-    },
-}
-
-type UsedByHead = Arc<dyn Fn(&Parts) -> Option<u64> + Send + Sync>;
-type UsedByEnd = Arc<dyn Fn(&ResponseEnd<'_>) -> Option<u64> + Send + Sync>;
-type UsedByNone = Arc<dyn Fn(NoResponse) -> Option<u64> + Send + Sync>;
-
-impl Settlement {
-    pub(super) fn is_by_head(&self) -> bool {
-        matches!(self, Settlement::Head(_))
-    }
-
-    /// Returns what was used, as the head of the response tells it.
-    pub(super) fn by_head(&self, head: &Parts) -> Option<u64> {
-        match self {
-            Settlement::Head(used) => used(head),
-            Settlement::End(_) | Settlement::EndOrNone { .. } => None,
-        }
-    }
-
-    /// Returns what was used, as the end of the response tells it.
-    pub(super) fn at_end(&self, end: &ResponseEnd<'_>) -> Option<u64> {
-        match self {
-            Settlement::Head(_) => None,
-            Settlement::End(used) | Settlement::EndOrNone { end: used, .. } => used(end),
-        }
-    }
-
-    /// Returns what was used, if the reason for which there is no response tells it.
-    pub(super) fn without_response(&self, why: NoResponse) -> Option<u64> {
-        match self {
-            Settlement::Head(_) | Settlement::End(_) => None,
-            Settlement::EndOrNone { none, .. } => none(why),
-        }
-    }
-}
-
-impl fmt::Debug for Settlement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_by_head() { "by head" } else { "by response" })
-    }
 }
 
 impl<L> Settled<L> {
@@ -307,29 +222,17 @@ where
     }
 }
 
-/// Implements the trait for the stores of one form of keys.
-macro_rules! stores {
-    ($Key:ty) => {
-        impl<S: SettleByKey<$Key> + 'static> Take<$Key> for Settled<S> {
-            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                let charge = self.limiter.try_charge(key, permits);
-                Ok(self.taken(charge.map_err(RefusalReason::Denied)?))
-            }
+impl<Q: StoreKey + ?Sized, S: SettleByKey<Q> + 'static> Take<Q> for Settled<S> {
+    fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let charge = self.limiter.try_charge(key, permits);
+        Ok(self.taken(charge.map_err(RefusalReason::Denied)?))
+    }
 
-            fn look(
-                &self,
-                key: &$Key,
-                permits: u64,
-            ) -> Result<PolicyState<'static>, RefusalReason> {
-                looked(self.limiter.peek(key, permits))
-            }
+    fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        looked(self.limiter.peek(key, permits))
+    }
 
-            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
-                ask_after_look(self, key, permits);
-            }
-        }
-    };
+    fn note_refused_look(&self, key: &Q, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
 }
-
-stores!(ClientKey);
-stores!(str);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, ready};
+use std::hash::Hash;
 use std::pin::Pin;
 
 use http::StatusCode;
@@ -10,14 +11,24 @@ use sluicegate::concurrency::InFlight;
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant};
 
+use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;
-use super::settled::{Charge, Settlement};
 use super::timer::SharedTimer;
+use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
 /// The key of a limit for all requests together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct All;
+
+/// The forms of the keys by which stores are asked: the address of a client, or a text.
+pub trait StoreKey:
+    ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Send + Sync + 'static
+{
+}
+
+impl StoreKey for ClientKey {}
+impl StoreKey for str {}
 
 /// The answer to a request that waits, or asks elsewhere.
 pub(super) type Later<'a> =

@@ -9,8 +9,7 @@ use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, Denied, Grant, KeyedLimiter, Wait};
 
 use super::refusal::RefusalReason;
-use super::take::{All, Later, Take, Taken, Turn, Waits, ask_after_look, looked};
-use crate::client_address::ClientKey;
+use super::take::{All, Later, StoreKey, Take, Taken, Turn, Waits, ask_after_look, looked};
 use crate::fields::PolicyState;
 
 /// A limiter that requests wait for, in its fair line, up to a time.
@@ -136,59 +135,40 @@ impl<Q: Sync + ?Sized, S: WaitByKey<Q> + ?Sized> WaitByKey<Q> for Arc<S> {
     }
 }
 
-/// Implements the trait for the stores of one form of keys.
-macro_rules! stores {
-    ($Key:ty) => {
-        impl<S: WaitByKey<$Key> + 'static> Take<$Key> for WaitUpTo<S> {
-            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-                self.limiter.try_take(key, permits)
-            }
+impl<Q: StoreKey + ?Sized, S: WaitByKey<Q> + 'static> Take<Q> for WaitUpTo<S> {
+    fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let answer = self.limiter.try_acquire(key, permits);
+        answer.map(|grant| Taken::spent(&grant)).map_err(RefusalReason::Denied)
+    }
 
-            fn is_spent_at_once(&self) -> bool {
-                true
-            }
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
 
-            fn try_take_revocable(
-                &self,
-                key: &$Key,
-                permits: u64,
-            ) -> Result<Taken<'_>, RefusalReason> {
-                self.limiter.try_take_revocable(key, permits)
-            }
+    fn try_take_revocable(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let answer = self.limiter.try_acquire_revocable(key, permits);
+        answer.map(Taken::revocable).map_err(RefusalReason::Denied)
+    }
 
-            fn look(
-                &self,
-                key: &$Key,
-                permits: u64,
-            ) -> Result<PolicyState<'static>, RefusalReason> {
-                looked(self.limiter.peek(key, permits))
-            }
+    fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        looked(self.limiter.peek(key, permits))
+    }
 
-            fn note_refused_look(&self, key: &$Key, permits: u64, _: &RefusalReason) {
-                ask_after_look(self, key, permits);
-            }
+    fn note_refused_look(&self, key: &Q, permits: u64, _: &RefusalReason) {
+        ask_after_look(self, key, permits);
+    }
 
-            fn turn(&self) -> Turn {
-                Turn::Line
-            }
+    fn turn(&self) -> Turn {
+        Turn::Line
+    }
 
-            fn may_wait(&self, refused: &RefusalReason) -> bool {
-                comes_later(refused)
-            }
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        comes_later(refused)
+    }
 
-            fn take_later<'a>(
-                &'a self,
-                key: &'a $Key,
-                permits: u64,
-                waits: Waits<'a>,
-            ) -> Later<'a> {
-                let waiting = self.limiter.acquire_async(key, permits).timeout(self.longest);
-                let waiting = waiting.timer(waits.timer.clone());
-                Box::pin(async { Self::answer(waiting.await) })
-            }
-        }
-    };
+    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
+        let waiting = self.limiter.acquire_async(key, permits).timeout(self.longest);
+        let waiting = waiting.timer(waits.timer.clone());
+        Box::pin(async { Self::answer(waiting.await) })
+    }
 }
-
-stores!(ClientKey);
-stores!(str);

@@ -9,8 +9,8 @@ use tower_layer::Layer;
 use super::bounds::Bounds;
 use super::request::OutgoingRequest;
 use super::retries::Retries;
-use super::servers::{Server, Servers};
 use super::service::Outgoing;
+use super::shared::{Options, Shared};
 
 /// Lets a client keep to the limits of the servers that it talks to.
 ///
@@ -60,25 +60,6 @@ use super::service::Outgoing;
 /// ```
 pub struct OutgoingLayer<Q> {
     shared: Arc<Shared<Q>>,
-}
-
-type Key<Q> = Arc<dyn Fn(&Q) -> String + Send + Sync>;
-
-/// The state that all clones share.
-pub(super) struct Shared<Q> {
-    servers: Arc<Servers>,
-    key: Key<Q>,
-    options: Options,
-    pub(super) max_wait: Duration,
-    pub(super) deadline: Option<Duration>,
-    pub(super) retries: Option<Retries<Q>>,
-}
-
-/// The options that decide how servers are kept.
-#[derive(Clone, Copy, Debug)]
-struct Options {
-    bounds: Bounds,
-    max_servers: usize,
 }
 
 impl<Q: OutgoingRequest + 'static> OutgoingLayer<Q> {
@@ -178,30 +159,6 @@ impl<Q> OutgoingLayer<Q> {
     }
 }
 
-impl Options {
-    fn servers(self) -> Arc<Servers> {
-        Arc::new(Servers::new(self.bounds, self.max_servers))
-    }
-}
-
-impl<Q> Shared<Q> {
-    /// Returns the server of a request.
-    pub(super) fn server(&self, request: &Q) -> Arc<Server> {
-        self.servers.get((self.key)(request), || Some(self.retries.as_ref()?.new_budget()))
-    }
-}
-
-impl<Q> Clone for Shared<Q> {
-    fn clone(&self) -> Shared<Q> {
-        Shared {
-            servers: Arc::clone(&self.servers),
-            key: Arc::clone(&self.key),
-            retries: self.retries.clone(),
-            ..*self
-        }
-    }
-}
-
 impl<Q: OutgoingRequest + 'static> Default for OutgoingLayer<Q> {
     fn default() -> OutgoingLayer<Q> {
         OutgoingLayer::new()
@@ -219,17 +176,6 @@ impl<S, Q> Layer<S> for OutgoingLayer<Q> {
 
     fn layer(&self, client: S) -> Outgoing<S, Q> {
         Outgoing { client, shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<Q> fmt::Debug for Shared<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("options", &self.options)
-            .field("max_wait", &self.max_wait)
-            .field("deadline", &self.deadline)
-            .field("retries", &self.retries)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The limits of one server, and the line of requests that wait for their turn.
 
+mod sending;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,8 +20,9 @@ use super::clock::TokioClock;
 use super::error::NoTurn;
 use super::in_flight::Ticket;
 use super::nanos;
-use super::sending::Sending;
 use super::server_state::{Closed, ServerState};
+
+pub use self::sending::Sending;
 
 /// The limits of one server as its responses tell them, for a client that keeps to them.
 ///

@@ -15,11 +15,11 @@ use tower_service::Service;
 use crate::fields::{ResponseFields, parse_retry_after};
 
 use super::error::OutgoingError;
-use super::layer::Shared;
 use super::request::{OutgoingRequest, OutgoingResponse};
 use super::retries::is_idempotent;
-use super::sending::Sending;
+use super::server_limits::Sending;
 use super::server_state::is_refusal;
+use super::shared::Shared;
 
 /// A client behind an [`OutgoingLayer`](super::OutgoingLayer). Clones share what is known of servers.
 ///

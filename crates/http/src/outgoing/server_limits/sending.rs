@@ -7,9 +7,9 @@ use sluicegate::Clock;
 
 use crate::fields::ResponseFields;
 
-use super::clock::TokioClock;
-use super::in_flight::Ticket;
-use super::server_limits::ServerLimits;
+use super::ServerLimits;
+use crate::outgoing::clock::TokioClock;
+use crate::outgoing::in_flight::Ticket;
 
 /// A request on its way to a server, until its response is known.
 ///
