@@ -7,13 +7,12 @@ mod levels;
 mod request;
 mod store;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
 use sluicegate_policy::{
-    Format, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Penalty, Policies,
+    Format, KeyPart, LevelPolicy, LimiterPolicy, Named, Overrides, Penalty, Policies,
 };
 
 pub use self::request::{Cost, Filter, Needs};
@@ -60,7 +59,7 @@ pub struct Rule {
     /// The store of its keys.
     pub store: Store,
     /// Keys that have numbers of their own.
-    pub overrides: HashMap<Vec<u8>, Kind>,
+    pub overrides: Overrides,
     /// The longest that a request waits, which only `--shape` replays.
     pub wait: Option<Duration>,
     /// True if the limiter only counts; a replay counts what it would deny.
@@ -93,8 +92,6 @@ impl From<LimiterPolicy> for Rule {
     fn from(limiter: LimiterPolicy) -> Rule {
         let named = limiter.named();
         let key = limiter.key;
-        let own = |own: Override| (own.key.into_bytes(), own.kind);
-        let overrides = limiter.overrides.into_iter().map(own).collect();
         Rule {
             name: limiter.name,
             key,
@@ -103,7 +100,7 @@ impl From<LimiterPolicy> for Rule {
             cost: Cost(limiter.cost),
             penalty: limiter.penalty,
             store: limiter.store,
-            overrides,
+            overrides: limiter.overrides,
             wait: limiter.wait,
             shadow: limiter.shadow,
             named,
@@ -115,7 +112,7 @@ impl Rule {
     /// Returns the numbers that hold for a key.
     #[must_use]
     pub fn kind_of(&self, key: &[u8]) -> &Kind {
-        self.overrides.get(key).unwrap_or(&self.kind)
+        self.overrides.of(key).unwrap_or(&self.kind)
     }
 }
 

@@ -41,8 +41,9 @@ impl LimiterPolicy {
             let debt = HumanCount(quota.max_debt());
             sentences.push(format!("Callers may also borrow up to {debt} more (`max_debt`)."));
         }
-        let own = |own: &crate::Override| {
-            self.most(&own.kind, &format!("key \"{}\"", crate::escaped(&own.key)))
+        let own = |(key, kind): (&str, &Kind)| {
+            let each = if self.overrides.is_network(key) { "each client in" } else { "key" };
+            self.most(kind, &format!("{each} \"{}\"", crate::escaped(key)))
         };
         sentences.extend(self.overrides.iter().flat_map(own));
         sentences.extend(self.penalty.iter().flat_map(offenders));
@@ -126,7 +127,7 @@ impl LimiterPolicy {
             _ => "when full, all requests of further keys are denied",
         };
         let are_kept = !self.kind.is_new_when_full()
-            || self.overrides.iter().any(|own| !own.kind.is_new_when_full());
+            || self.overrides.values().any(|kind| !kind.is_new_when_full());
         match self.store.room {
             Room::Exact { max_keys: None } if are_kept => {
                 format!("Never forgets a key: memory grows without bound, by {each_key}.")

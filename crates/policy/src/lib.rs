@@ -126,6 +126,7 @@ mod hierarchy;
 mod key;
 mod kind;
 mod limiter;
+mod overrides;
 mod paste;
 mod paths;
 mod penalty;
@@ -150,7 +151,8 @@ pub use self::key::{
     write as write_key,
 };
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
-pub use self::limiter::{LimiterPolicy, Override};
+pub use self::limiter::LimiterPolicy;
+pub use self::overrides::Overrides;
 pub use self::paste::{Change, NewValue, with_changes};
 pub use self::paths::{BadTemplate, PathTemplates, normal_path, path_of_target};
 pub use self::penalty::Penalty;

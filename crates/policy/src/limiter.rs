@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Cost, Filter, KeyPart, Kind, Named, Penalty, RedisStore, Store};
+use crate::{Cost, Filter, KeyPart, Kind, Named, Overrides, Penalty, RedisStore, Store};
 
 /// One named limiter of a policy: what it limits, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,17 +32,8 @@ pub struct LimiterPolicy {
     /// True if its keys on a server may start full when a reload gives them another kind, window or place there. Otherwise the
     /// reload is refused: a server cannot carry over what was used.
     pub reset: bool,
-    /// Keys that have numbers of their own, sorted by key. No two have the same key.
-    pub overrides: Vec<Override>,
-}
-
-/// The numbers of a single key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
-    /// The key, as the one part of [`LimiterPolicy::key`] makes it.
-    pub key: String,
-    /// The same algorithm as the limiter's, with other numbers.
-    pub kind: Kind,
+    /// Keys, and networks of clients, that have numbers of their own, by the same algorithm.
+    pub overrides: Overrides,
 }
 
 impl LimiterPolicy {
@@ -67,12 +58,9 @@ impl LimiterPolicy {
         all
     }
 
-    /// Returns the numbers that hold for a key: those of its override, or the limiter's own.
-    ///
-    /// Takes as many steps as a search in the sorted [`overrides`](LimiterPolicy::overrides).
+    /// Returns the numbers that hold for a key: those of its [override](Overrides::of), or the limiter's own.
     #[must_use]
     pub fn kind_of(&self, key: &[u8]) -> &Kind {
-        let place = self.overrides.binary_search_by(|own| own.key.as_bytes().cmp(key));
-        place.map_or(&self.kind, |place| &self.overrides[place].kind)
+        self.overrides.of(key).unwrap_or(&self.kind)
     }
 }

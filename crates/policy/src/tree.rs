@@ -49,6 +49,28 @@ pub(crate) struct Entry {
 impl Node {
     /// Reads a text.
     pub(crate) fn parse(format: Format, text: &str) -> Result<Node, Vec<Problem>> {
+        let tree = Node::parse_as(format, text);
+        if matches!(&tree, Ok(Node { value: Value::Table(_) | Value::Null, .. })) {
+            return tree;
+        }
+        // A table in another format says more than the mistakes that it has in this one; but YAML takes nearly all that JSON
+        // does not.
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        let others = [Format::Json, Format::Toml, Format::Yaml].into_iter();
+        let is_table = |other: &Format| {
+            let tree = Node::parse_as(*other, text);
+            tree.is_ok_and(|tree| tree.table().is_some_and(|table| !table.is_empty()))
+        };
+        match others
+            .filter(|other| *other != format && !(is_json && *other == Format::Yaml))
+            .find(is_table)
+        {
+            Some(other) => Err(vec![*looks_like(format, other, text)]),
+            None => tree,
+        }
+    }
+
+    fn parse_as(format: Format, text: &str) -> Result<Node, Vec<Problem>> {
         match format {
             Format::Toml => toml::parse(text),
             Format::Yaml => yaml::parse(text).map_err(|problem| vec![*problem]),
@@ -99,6 +121,15 @@ impl Node {
 /// Returns the problem of a text that the parser of a format does not understand.
 fn not_in_format(format: Format, span: Range<usize>, message: impl Into<String>) -> Box<Problem> {
     Box::new(Problem::new(span, "", format!("this is not {format}"), message))
+}
+
+/// Returns the problem of a text that is in another format.
+fn looks_like(format: Format, other: Format, text: &str) -> Box<Problem> {
+    let end = other.to_string().to_lowercase();
+    let from = text.len() - text.trim_start().len();
+    let first = text[from..].lines().next().unwrap_or_default().trim_end();
+    let label = format!("this looks like {other}, whose files have names that end in .{end}");
+    not_in_format(format, from..from + first.len(), label)
 }
 
 /// Returns the problem of lists and tables that are too deep in each other.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, OnFailure, RedisStore,
+    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, OnFailure, Overrides, RedisStore,
     RemoteAnswer, RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room, ServerStatistics,
 };
 use tokio::runtime::Handle;
@@ -247,15 +247,12 @@ impl Connector for RedisConnector {
         if policy.redis.is_none() {
             check(policy)?;
         }
-        let own = |own: &sluicegate_policy::Override| {
-            Ok((own.key.clone(), self.limits(policy, store, &own.kind)?))
-        };
         let on_server = OnServer {
             server: store.shown_url(),
             prefix: store.prefix.clone(),
             names: KeyNames::new(&policy.key),
             limits: self.limits(policy, store, &policy.kind)?,
-            overrides: policy.overrides.iter().map(own).collect::<Result<_, ConnectError>>()?,
+            overrides: policy.overrides.try_map(|kind| self.limits(policy, store, kind))?,
         };
         Ok(Some(Arc::new(on_server)))
     }
@@ -292,7 +289,7 @@ impl Connector for RedisConnector {
 fn check(policy: &LimiterPolicy) -> Result<(), ConnectError> {
     let help =
         "a limiter with `max_keys` or `store = \"table\"` stays in the memory of this process";
-    let own = policy.overrides.iter().map(|own| &own.kind);
+    let own = policy.overrides.values();
     if let Some(expected) = std::iter::once(&policy.kind).chain(own).find_map(Kind::not_on_redis) {
         return Err(ConnectError(format!("no server can keep it: {expected}; {help}")));
     }
@@ -316,7 +313,7 @@ struct OnServer {
     prefix: String,
     names: KeyNames,
     limits: Limits,
-    overrides: HashMap<String, Limits>,
+    overrides: Overrides<Limits>,
 }
 
 /// The limiters of keys with the same numbers.
@@ -347,7 +344,7 @@ impl Limits {
 
 impl OnServer {
     fn of(&self, key: &str) -> &Limits {
-        self.overrides.get(key).unwrap_or(&self.limits)
+        self.overrides.of(key.as_bytes()).unwrap_or(&self.limits)
     }
 }
 

@@ -126,7 +126,7 @@ impl Judge {
             stamped.judge(&self.rule, line, &self.key, permits, stamps);
         }
         if let Some(peaks) = &mut self.peaks
-            && !self.rule.overrides.contains_key(self.key.as_slice())
+            && self.rule.overrides.of(&self.key).is_none()
         {
             peaks.count(&self.key, permits, clock.now_nanos());
         }

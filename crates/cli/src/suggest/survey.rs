@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::{Clock, ManualClock};
-use sluicegate_policy::KeyOutcome;
+use sluicegate_policy::{KeyOutcome, Overrides};
 
 use super::Vary;
 use super::dial::{self, Method, Part};
@@ -127,7 +127,7 @@ impl Subject {
             return;
         }
         let (key, permits) = (BStr::new(&*self.key), charge.permits);
-        if self.rule.overrides.contains_key(&**key) {
+        if self.rule.overrides.of(key).is_some() {
             self.overridden += 1;
             return;
         }
@@ -242,8 +242,7 @@ pub(super) fn new_limiter(
 
 /// Returns about the bytes of a key of the rule, with other numbers.
 pub(super) fn bytes(rule: &Rule, kind: &Kind) -> u64 {
-    let rule =
-        Rule { kind: kind.clone(), overrides: std::collections::HashMap::new(), ..rule.clone() };
+    let rule = Rule { kind: kind.clone(), overrides: Overrides::default(), ..rule.clone() };
     // The short form of token buckets is for a store that they do not have here.
     memory::key_bytes(&rule, false).max(512)
 }

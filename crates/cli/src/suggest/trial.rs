@@ -9,6 +9,7 @@ use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use serde::Serialize;
 use sluicegate::ManualClock;
+use sluicegate_policy::Overrides;
 
 use super::Vary;
 use super::survey::{self, Subject};
@@ -81,7 +82,7 @@ impl Trial {
                 let rule = Rule {
                     kind: kind.clone(),
                     store: Store::default(),
-                    overrides: std::collections::HashMap::new(),
+                    overrides: Overrides::default(),
                     ..subject.rule.clone()
                 };
                 keys(&rule, clock)

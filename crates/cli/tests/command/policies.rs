@@ -277,3 +277,31 @@ fn policies_that_cannot_be_side_by_side_are_refused_before_anything_is_read() {
         assert_eq!(refused.get_output().status.code(), Some(status));
     }
 }
+
+#[test]
+fn networks_have_numbers_of_their_own() {
+    let folder = Folder::new();
+    folder.file(
+        "policy.toml",
+        "[limiters.a]\nkey = \"client\"\npolicy = \"sliding_window\"\nlimit = 1\ninterval = \"1 hour\"\n\
+         overrides = { \"10.0.0.0/8\" = { limit = 2 }, \"10.1.0.0/16\" = { limit = 3 }, \"10.1.0.9\" = { limit = 4 } }\n",
+    );
+    let clients = ["11.0.0.1", "10.2.0.1", "10.1.0.1", "10.1.0.9"];
+    let line = |client: &&str| {
+        format!("{client} - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n").repeat(5)
+    };
+    let log: String = clients.iter().map(line).collect();
+    for args in [&["--json"][..], &["--json", "--top", "0"]] {
+        let found = json(&folder.replay(args, log.clone()).success());
+        let denied = found["limiters"][0]["top_denied"].as_array().unwrap();
+        let denied: Vec<_> = denied.iter().map(|key| (&key["key"], &key["denied"])).collect();
+        let expected =
+            clients.iter().zip([4, 3, 2, 1]).map(|(client, denied)| (json!(client), json!(denied)));
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(denied, expected.iter().map(|(key, denied)| (key, denied)).collect::<Vec<_>>());
+    }
+    let explained = stdout(
+        &sluicegate().arg("explain").arg(folder.0.path().join("policy.toml")).assert().success(),
+    );
+    assert!(explained.contains("each client in \"10.0.0.0/8\""), "{explained}");
+}

@@ -127,6 +127,11 @@ impl Checks<'_> {
             (Form::Whole(..) | Form::Within(..), Value::Number) if self.has_leading_zero(node) => {
                 self.errors.push(self.wrong_value(path, node, messages::NO_LEADING_ZERO));
             }
+            (Form::Table(..), Value::Text(text)) => {
+                let problem = self.wrong_value(path, node, self.expected(form));
+                let meant = messages::rate_of(text).map(|rate| self.in_format(&rate));
+                self.errors.push(Problem { meant, ..problem });
+            }
             _ => self.errors.push(self.wrong_value(path, node, self.expected(form))),
         }
     }

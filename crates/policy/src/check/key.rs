@@ -87,9 +87,22 @@ impl Checks<'_> {
     }
 }
 
+/// Returns true if keys are clients, or their networks.
+pub(super) fn is_by_client(key: &[KeyPart]) -> bool {
+    matches!(key, [KeyPart::Field(KeyField::Client, _) | KeyPart::Client(_)])
+}
+
 /// Returns the key that an override is for, as requests have it.
 pub(super) fn of_override(key: &[KeyPart], text: &str) -> String {
     let mut own = Vec::new();
     crate::key::write_given(key, text.as_bytes(), &mut own);
+    // A network of several keys is none of them.
+    if is_by_client(key)
+        && own == text.as_bytes()
+        && text.contains('/')
+        && let Some(network) = crate::key::network(text)
+    {
+        return network.to_string();
+    }
     String::from_utf8(own).unwrap_or_else(|_| text.to_owned())
 }

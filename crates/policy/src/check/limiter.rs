@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::given::{Given, time};
-use super::key::of_override;
+use super::key::{is_by_client, of_override};
 use super::{Checks, messages};
 use crate::fields::Form;
 use crate::tree::{Node, Value};
-use crate::{KeyField, KeyPart, Kind, Lease, LimiterPolicy, Override, Room};
+use crate::{KeyField, KeyPart, Kind, Lease, LimiterPolicy, Overrides, Room};
 
 impl Checks<'_> {
     /// Checks a limiter. Returns it if it has no mistake.
@@ -64,13 +64,13 @@ impl Checks<'_> {
         key: &[KeyPart],
         kind: Option<&Kind>,
         lease: Option<Lease>,
-    ) -> Vec<Override> {
-        let Some(node) = given.get("overrides") else { return Vec::new() };
+    ) -> Overrides {
+        let Some(node) = given.get("overrides") else { return Overrides::default() };
         if key.len() != 1 || key[0] == KeyField::All {
             let place = given.place_of("key");
             self.errors.push(messages::overrides_of_many(node.span.clone(), place));
         }
-        let mut overrides: Vec<Override> = Vec::new();
+        let mut overrides = Vec::new();
         let entries = node.table().unwrap_or_default();
         let mut seen = HashMap::new();
         let mut keys = HashSet::new();
@@ -103,11 +103,9 @@ impl Checks<'_> {
             if !keys.insert(key.clone()) {
                 self.errors.push(messages::same_key(entry, &key));
             }
-            self.warn_of_network(given, entry);
-            overrides.push(Override { key, kind });
+            overrides.push((key, kind));
         }
-        overrides.sort_by(|a, b| a.key.cmp(&b.key));
-        overrides
+        Overrides::new(overrides, is_by_client(key))
     }
 
     /// Returns the limiter's kind with the numbers of a key.

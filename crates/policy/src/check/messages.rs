@@ -54,11 +54,42 @@ pub(super) fn named(path: &str) -> String {
     }
 }
 
+/// Returns a number as all messages have it: near a large power of two by that, as in `2^32` and `2^47 - 1`.
+pub(super) fn number(number: u64) -> String {
+    match number.checked_next_power_of_two() {
+        Some(power) if power >= 1 << 16 && power - number <= 2 => {
+            let exponent = power.trailing_zeros();
+            match power - number {
+                0 => format!("2^{exponent}"),
+                less => format!("2^{exponent} - {less}"),
+            }
+        }
+        _ => number.to_string(),
+    }
+}
+
+/// Returns the table that a rate such as `10/s`, `10r/s` or `10 per minute` stands for.
+pub(super) fn rate_of(text: &str) -> Option<String> {
+    let (amount, unit) = text.split_once('/').or_else(|| text.split_once(" per "))?;
+    let amount = amount.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = unit.trim();
+    let interval = match unit.to_ascii_lowercase().as_str() {
+        "s" | "sec" | "second" => "1 second",
+        "m" | "min" | "minute" => "1 minute",
+        "h" | "hour" => "1 hour",
+        "d" | "day" => "1 day",
+        _ => unit,
+    };
+    humantime::parse_duration(interval).ok()?;
+    let amount: u64 = amount.replace('_', "").parse().ok()?;
+    Some(format!("{{ amount = {amount}, interval = \"{interval}\" }}"))
+}
+
 /// Returns the rule for a number in a range.
 pub(super) fn within(least: u64, most: u64) -> String {
     match most {
         u64::MAX => format!("must be {least} or more, and at most 2^64 - 1"),
-        most => format!("must be from {least} to {most}"),
+        most => format!("must be from {least} to {}", number(most)),
     }
 }
 
@@ -69,16 +100,18 @@ pub(super) fn lacks_one_of(names: &[&str]) -> String {
 
 /// Returns the rule for an amount of a calendar, from 0 to `max`.
 pub(super) fn up_to(max: u64) -> String {
-    format!("must be from 0 to {max}")
+    format!("must be from 0 to {}", number(max))
 }
 
 /// Returns the rule that a number broke, in the words of a policy.
 pub(super) fn rule(error: &ConfigError) -> String {
     match *error {
         ConfigError::Initial { .. } => "must be from 0 to the limit".to_owned(),
-        ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
+        ConfigError::Limit { max, .. } => {
+            format!("must be from 1 to {} for this window", number(max))
+        }
         // The least is the number itself, or 1.
-        ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),
+        ConfigError::Capacity { most, .. } => format!("must be from 1 to {}", number(most)),
         ConfigError::Count { .. } => "expected 1 to 64 entries".to_owned(),
         _ => error.rule().to_owned(),
     }
@@ -89,13 +122,59 @@ fn listed(names: &[&str]) -> String {
     format!("`{}`", names.join("`, `"))
 }
 
+/// The most names that a message lists.
+const MOST_LISTED: usize = 8;
+
+/// Returns names for a list of those that are allowed: of many, those that are most like the given one.
+fn nearest_of(given: &str, names: &[&str]) -> String {
+    if names.len() <= MOST_LISTED {
+        return listed(names);
+    }
+    let given: String = given.to_lowercase().chars().take(40).collect();
+    let likeness = |name: &&str| strsim::jaro_winkler(&given, name);
+    let mut best = names.to_vec();
+    best.sort_by(|one, other| likeness(other).total_cmp(&likeness(one)));
+    best.truncate(MOST_LISTED);
+    // In the order that they are explained in.
+    let shown: Vec<&str> = names.iter().copied().filter(|name| best.contains(name)).collect();
+    match names.len() - MOST_LISTED {
+        1 => format!("{}, or another", listed(&shown)),
+        others => format!("{}, or {others} others", listed(&shown)),
+    }
+}
+
 pub(super) fn unknown_field(table: &str, entry: &Entry, names: &[&str], of: &str) -> Problem {
     if table.is_empty() && names.contains(&"framework") && is_rate_limiter(&entry.name) {
         return outside_of_framework(entry);
     }
     let title = format!("`{}` is not a field of {of}", path(table, &cut(&entry.name)));
-    let label = format!("expected one of {}", listed(names));
+    let label = format!("expected one of {}", nearest_of(&entry.name, names));
     Problem::at_field(entry, table, title, label).did_you_mean(&entry.name, names.iter().copied())
+}
+
+/// Fields of Envoy's files: of its rate limit service, and of its proxies.
+const OF_ENVOY: [&str; 6] = [
+    "descriptors",
+    "http_filters",
+    "static_resources",
+    "typed_config",
+    "token_bucket",
+    "rate_limits",
+];
+
+/// Reports that a file is one of Envoy's.
+pub(super) fn of_envoy(tree: &Node) -> Option<Problem> {
+    let entries = tree.table()?;
+    let is_own =
+        |entry: &Entry| ["limiter", "limiters", "hierarchy"].contains(&entry.name.as_str());
+    if entries.iter().any(is_own) {
+        return None;
+    }
+    let entry = entries.iter().find(|entry| OF_ENVOY.contains(&entry.name.as_str()))?;
+    let label = "expected `limiters`; what is `requests_per_unit` or `max_tokens` there is `limit` here, and `unit` or \
+                 `fill_interval` is `interval`";
+    let title = format!("this is a file of Envoy, which has `{}`", entry.name);
+    Some(Problem::new(entry.name_span.clone(), entry.name.as_str(), title, label))
 }
 
 /// Reports that a file has `framework`, but no limiters where Symfony has them.

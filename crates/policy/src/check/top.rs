@@ -28,6 +28,10 @@ impl Checks<'_> {
                 return Vec::new();
             }
         }
+        if let Some(problem) = messages::of_envoy(tree) {
+            self.errors.push(problem);
+            return Vec::new();
+        }
         self.table("", tree, &TOP, "a policy");
         self.symfony(tree);
         let written = self.written(tree);

@@ -5,9 +5,8 @@ use std::time::Duration;
 use super::Checks;
 use super::given::{Given, time, whole};
 use crate::Kind;
-use crate::key::network;
 use crate::problem::Problem;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Node, Value};
 
 impl Checks<'_> {
     pub(super) fn warn(&mut self, field: &str, node: &Node, label: impl Into<String>) {
@@ -67,28 +66,6 @@ impl Checks<'_> {
                 self.warnings.push(problem.with_context(other_node.span.clone(), reason));
             }
         }
-    }
-
-    /// Warns of an override for a network, where keys are single addresses.
-    pub(super) fn warn_of_network(&mut self, given: &Given<'_>, entry: &Entry) {
-        let is_by_address = given.get("key").is_none_or(|key| key.text() == Some("client"));
-        if !is_by_address || !entry.name.contains('/') {
-            return;
-        }
-        let Some(network) = network(&entry.name) else { return };
-        // The network of one client is its key.
-        let of_one = if network.max_prefix_len() == 32 { 32 } else { 64 };
-        if network.prefix_len() >= of_one {
-            return;
-        }
-        let title =
-            format!("`overrides` has \"{}\", a network, and keys are addresses", entry.name);
-        let label = self.in_format(&format!(
-            "no key is this one; a limiter of its own has match = {{ client = \"{0}\" }}, and this one except = \
-             {{ client = \"{0}\" }}",
-            entry.name
-        ));
-        self.warnings.push(Problem::new(entry.name_span.clone(), "overrides", title, label));
     }
 
     /// Warns of a path that is written as other programs write patterns.

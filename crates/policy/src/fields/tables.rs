@@ -202,7 +202,8 @@ pub(crate) static LIMITER: [Field; 33] = [
     field(
         "overrides",
         Form::Overrides,
-        "Keys with numbers of their own: fields of the limiter that are different for this key.",
+        "Keys with numbers of their own: fields of the limiter that are different for this key. If keys are \
+         clients, a network such as \"10.0.0.0/8\" stands for each client in it, and the most specific counts.",
     ),
 ];
 

@@ -8,7 +8,7 @@ use super::event::{Event, RegistryError};
 use super::handle::LimiterHandle;
 use super::keyed_handle::KeyedHandle;
 use super::reload;
-use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Store};
+use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Overrides, Store};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Returns a handle of the limiter `name`, which is created of the kind that `default` returns if
@@ -89,7 +89,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             wait: None,
             shadow: false,
             reset: false,
-            overrides: Vec::new(),
+            overrides: Overrides::default(),
         });
         let add = || {
             reload::check(&policy)?;

@@ -360,6 +360,6 @@ pub(super) fn if_counts(
 }
 
 fn is_kept(policy: &LimiterPolicy) -> bool {
-    let mut own = policy.overrides.iter().map(|own| &own.kind);
+    let mut own = policy.overrides.values();
     !policy.kind.is_new_when_full() || own.any(|kind| !kind.is_new_when_full())
 }

@@ -198,7 +198,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
 /// Builds each limiter that `policy` describes, for a moment.
 pub(super) fn check(policy: &LimiterPolicy) -> Result<(), Unbuildable> {
     let clock = Arc::new(ManualClock::new());
-    let own = policy.overrides.iter().map(|own| &own.kind);
+    let own = policy.overrides.values();
     let mut kinds = std::iter::once(&policy.kind).chain(own);
     kinds.try_for_each(|kind: &Kind| kind.limiter(Arc::clone(&clock)).map(drop))
 }

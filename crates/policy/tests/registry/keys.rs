@@ -93,3 +93,34 @@ fn a_key_that_starts_with_less_than_full_earns_from_its_first_request() {
     clock.advance(Duration::from_secs(3600));
     assert!(handle.try_acquire(b"bob", 1).is_ok());
 }
+
+#[test]
+fn clients_have_the_numbers_of_the_most_specific_network() {
+    let terms = |own: &str| {
+        format!(
+            "[limiters.a]\nkey = \"client\"\npolicy = \"sliding_window\"\nlimit = 5\ninterval = \"1 day\"\n\
+             [limiters.a.overrides]\n{own}\n"
+        )
+    };
+    let own = "\"10.0.0.0/8\" = { limit = 10 }\n\"10.1.2.3/16\" = { limit = 20 }\n\"10.1.0.7\" = { limit = 30 }\n\
+               \"2001:db8::/32\" = { limit = 40 }";
+    let (_, registry) = registry(&terms(own));
+    let handle = registry.keyed("a").unwrap();
+    for (client, limit) in [
+        ("10.2.0.1", 10),
+        ("10.1.0.1", 20),
+        ("10.1.0.7", 30),
+        ("11.0.0.1", 5),
+        ("2001:db8:7::/64", 40),
+        ("2001:db9::/64", 5),
+        ("host.example", 5),
+    ] {
+        handle.try_acquire(client, 1).unwrap();
+        assert_eq!(left(&handle, client), (limit - 1, limit), "{client}");
+    }
+    // A reload that takes a network away leaves its clients those of the next.
+    let changed = reload(&registry, &terms("\"10.0.0.0/8\" = { limit = 11 }"));
+    assert_eq!(changed, ["changed a"]);
+    assert_eq!(left(&handle, "10.1.0.1"), (10, 11));
+    assert_eq!(left(&handle, "2001:db8:7::/64"), (4, 5));
+}
