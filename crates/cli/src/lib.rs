@@ -8,10 +8,12 @@
 //! | [`replay`] | asks the engine about every line, at that line's time |
 //! | [`report`] | prints the results |
 //! | [`suggest`] | finds the least limits that leave most keys untouched |
+//! | [`crawlers`] | names networks |
 //! | `warnings` | reasons for which counts may mislead |
 //! | [`cli`] | reads the arguments, and connects the parts |
 
 pub mod cli;
+pub mod crawlers;
 pub mod log;
 pub mod policy;
 pub mod replay;

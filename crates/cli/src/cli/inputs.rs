@@ -11,6 +11,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
 use super::{Failure, tell};
+use crate::crawlers::Crawlers;
 use crate::log::{
     BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
 };
@@ -39,16 +40,55 @@ pub(super) struct FormatArgs {
     /// Sort each log by time; all of its lines are kept in memory
     #[arg(long)]
     sort: bool,
+    /// Networks by name, to tell which of the denied keys are known crawlers
+    ///
+    /// JSON as crawlers publish it, whose networks have the name of the file; or a name and its networks
+    /// on each line. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    crawlers: Vec<PathBuf>,
 }
 
 impl FormatArgs {
     pub(super) fn combined() -> FormatArgs {
-        FormatArgs { format: "combined".to_owned(), fields: None, reorder: None, sort: false }
+        FormatArgs {
+            format: "combined".to_owned(),
+            fields: None,
+            reorder: None,
+            sort: false,
+            crawlers: Vec::new(),
+        }
     }
 
     /// Returns the list of formats, if that is what was asked for.
     pub(super) fn help(&self) -> Option<String> {
         (self.format.trim() == "help").then(formats_help)
+    }
+
+    /// Reads the names of networks.
+    pub(super) fn crawlers(&self) -> Result<Crawlers, Failure> {
+        let mut files = Vec::new();
+        for path in &self.crawlers {
+            let text = fs::read_to_string(path).map_err(Failure::io(path.display()))?;
+            files.push((path.as_path(), text));
+        }
+        Crawlers::of_files(files).map_err(Failure::Use)
+    }
+
+    /// Returns the arguments that read the logs in the same way.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+        };
+        option("--format", (self.format != "auto").then(|| self.format.clone()));
+        option("--fields", self.fields.clone());
+        let reorder = self.reorder.map(|time| humantime::format_duration(time).to_string());
+        option("--reorder", reorder);
+        words.extend(self.sort.then(|| "--sort".to_owned()));
+        for file in &self.crawlers {
+            words.extend(["--crawlers".to_owned(), file.to_string_lossy().into_owned()]);
+        }
+        words
     }
 
     /// Returns the order of the lines.

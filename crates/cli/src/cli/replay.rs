@@ -73,10 +73,10 @@ With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
     {\"name\":S,\"keys\":N,\"keys_hit\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
       {\"key\":S,\"denied\":N,\"allowed\":N,\"first_seen\":S,\"last_seen\":S,
-       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S}}]}]}
+       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S,\"network\":S}}]}]}
 where \"first_seen\" and \"last_seen\" are the stamps of a key's first and last line, in RFC 3339; a late line \
 has the newest stamp before it. \"keys_hit\" are the keys of which a line was denied, and \"mostly\" has the most \
-frequent user agent and path of what a key was denied, and the numbers of distinct ones, at most 64.
+frequent user agent and path of what a key was denied, the numbers of distinct ones, at most 64, and its \"network\", if --crawlers names it.
 Limiters of policy \"multi_window\" and \"all\" also have
     \"denied_by\":[{\"part\":S,\"denied\":N}]
 for each of their windows or limiters; if several refused a line, it counts for the one that it \
@@ -210,6 +210,7 @@ impl ReplayArgs {
         refuse_same(&sources)?;
         let (name, policy) = load_all(&self.policy, self.policy_format, &sources)?;
         let format = self.format.format(&policy)?;
+        let crawlers = self.format.crawlers()?;
         let options = self.options();
         options.check_policy(&policy)?;
         check_levels(&policy.hierarchy).map_err(Failure::Use)?;
@@ -249,7 +250,8 @@ impl ReplayArgs {
         if let Some(error) = warnings::no_client(replay.pass(), replay.needs()) {
             return Err(Failure::Use(error));
         }
-        let summary = Summary::new(&replay, self.top, errors);
+        let mut summary = Summary::new(&replay, self.top, errors);
+        summary.name_networks(&crawlers);
         let logs = sources.iter().map(Source::to_string).collect();
         let heading = Heading { logs, policy: name, took, brief: self.brief, next: self.next() };
         let page_written = page_file.map_or(Ok(()), |file| {
@@ -311,7 +313,8 @@ impl ReplayArgs {
             [policy] if !is_stdin && !crate::policy::input::is_stdin(policy) => {
                 let logs = self.logs.iter().map(|log| log.to_string_lossy());
                 let words = ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
-                let words = words.into_iter().chain([policy.to_string_lossy()]).chain(logs);
+                let format = self.format.words().into_iter().map(Into::into);
+                let words = words.into_iter().chain([policy.to_string_lossy()]).chain(format).chain(logs);
                 format!("when and whom, with plots: {}", shell_words::join(words))
             }
             _ => return None,

@@ -56,14 +56,14 @@ With --json, one object on one line:
      \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,\"knee\":N or null,\"is_by_client\":B,
      \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
      \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S,
-       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S}}]}],
+       \"mostly\":{\"agent\":S,\"agents\":N,\"path\":S,\"paths\":N,\"looks\":S,\"network\":S}}]}],
    \"policy\":S,\"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
 where limiters of which lines lack a value also have \"lacking\", as in `replay --json`, \"may_hit\" is the most keys, or requests, that the suggested limit was allowed to hit, \"gap\", if there is one, \
 are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
 \"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
 computed, is the least that leaves a key untouched. \"policy\" is the text to paste, \"knee\" the limit above \
 which a higher one spares few more keys, and \"mostly\" has the most frequent user agent and path of the requests \
-that a key would be denied, and the numbers of distinct ones, at most 64.";
+that a key would be denied, the numbers of distinct ones, at most 64, and its \"network\", if --crawlers names it.";
 
 #[derive(Debug, Args)]
 pub(super) struct SuggestArgs {
@@ -193,6 +193,7 @@ impl SuggestArgs {
                  logs several times; write it to a file first"
             )));
         }
+        let crawlers = self.format.crawlers()?;
         let options = SuggestOptions {
             goal: Goal { of: self.of, untouched: self.at_least },
             vary: self.vary,
@@ -215,10 +216,11 @@ impl SuggestArgs {
         for bar in bars {
             bar.finish_and_clear();
         }
-        let (findings, pass) = found.map_err(|error| match error {
+        let (mut findings, pass) = found.map_err(|error| match error {
             SuggestError::Open(what, error) => Failure::Io { what, error },
             SuggestError::Memory(error) => Failure::Memory(error),
         })?;
+        findings.name_networks(&crawlers);
         show_skipped(pass.first_skipped(), pass.skipped(), pass.lines());
         if let Some(error) = warnings::no_client(&pass, &policy.needs()) {
             return Err(Failure::Use(error));
@@ -235,7 +237,8 @@ impl SuggestArgs {
                 .map_err(std::io::Error::from)
                 .and_then(|()| writeln!(report))
         } else {
-            let logs = shell_words::join(sources.iter().map(Source::to_string));
+            let logs = sources.iter().map(Source::to_string);
+            let logs = shell_words::join(self.format.words().into_iter().chain(logs));
             findings.write_text((!self.sample).then_some(&*logs), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))

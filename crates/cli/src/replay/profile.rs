@@ -66,6 +66,8 @@ const PROGRAMS: [&str; 16] = [
 pub struct Profile {
     agents: Common,
     paths: Common,
+    /// The name of the network that the key is in, if `--crawlers` has one.
+    pub(crate) network: Option<String>,
 }
 
 /// The most frequent of some values.
@@ -157,12 +159,14 @@ impl Profile {
 impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Told {
+        struct Told<'a> {
             agent: String,
             agents: usize,
             path: String,
             paths: usize,
             looks: Caller,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            network: Option<&'a str>,
         }
         let told = Told {
             agent: self.agent().to_string(),
@@ -170,6 +174,7 @@ impl Serialize for Profile {
             path: self.path().to_string(),
             paths: self.paths(),
             looks: self.caller(),
+            network: self.network.as_deref(),
         };
         told.serialize(serializer)
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::levels::HierarchySummary;
 use super::penalty::PenaltySummary;
+use crate::crawlers::Crawlers;
 use crate::policy::{Room, Rule};
 use crate::replay::{Judge, Lacking, Profile, Replay, Tally};
 use crate::warnings;
@@ -245,6 +246,15 @@ impl Summary {
                 .iter()
                 .map(|judge| LimiterSummary::of_judge(judge, top, replay.options().tally_keys))
                 .collect(),
+        }
+    }
+
+    /// Names the networks of the keys that were denied.
+    pub fn name_networks(&mut self, crawlers: &Crawlers) {
+        for key in self.limiters.iter_mut().flat_map(|limiter| &mut limiter.top_denied) {
+            if let Some(profile) = &mut key.profile {
+                profile.network = crawlers.name_of(&key.key).map(str::to_owned);
+            }
         }
     }
 

@@ -12,7 +12,10 @@ pub(super) fn in_short(profile: &Profile) -> String {
     };
     let path = with_more(&profile.path().to_string(), profile.paths(), "paths");
     let agent = with_more(&short_agent(&profile.agent().to_string()), profile.agents(), "agents");
-    format!("{path}, {agent}")
+    match &profile.network {
+        Some(network) => format!("{}: {path}, {agent}", printable(network)),
+        None => format!("{path}, {agent}"),
+    }
 }
 
 /// Returns the part of a user agent that tells most: the name of a robot, or the product at its end.

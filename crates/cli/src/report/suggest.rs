@@ -8,7 +8,7 @@ use indicatif::HumanCount;
 use super::profile::in_short;
 use super::text::{BOLD, DENIED, DIM, align_right, header, percent, section, width, write_table};
 use crate::log::printable;
-use crate::suggest::{Findings, Point, Share, Suggestion, in_percent};
+use crate::suggest::{Findings, Point, Share, Suggestion, WHOLE, in_percent};
 
 /// Columns of the longest bar, and the width of a report in which it has space for them.
 const BAR: u64 = 24;
@@ -74,8 +74,15 @@ impl Suggestion {
         }
         self.write_verdict(out, goal, of)?;
         if let Some(gap) = self.gap {
-            let [from, to, keys] = [gap.from, gap.to, gap.keys_hit].map(HumanCount);
-            writeln!(out, "  limits from {from} to {to} all hit the same {keys} keys")?;
+            let [from, to] = [gap.from, gap.to].map(HumanCount);
+            let keys = match gap.keys_hit {
+                1 => "key".to_owned(),
+                keys => format!("{} keys", HumanCount(keys)),
+            };
+            writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
+        }
+        if of == Share::Keys {
+            self.write_knee(out)?;
         }
         if self.overridden > 0 {
             let count = HumanCount(self.overridden);
@@ -127,6 +134,33 @@ impl Suggestion {
             out,
             "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can\n  \
              {what}, so a lower one might do too){DIM:#}"
+        )
+    }
+
+    /// Writes the knee, if the number that was found is far above it: among few keys, a share of nearly all of them is all
+    /// of them, abusers included.
+    fn write_knee(&self, out: &mut impl Write) -> io::Result<()> {
+        let at = |limit: u64| self.curve.iter().find(|point| point.limit == limit);
+        let (Some(suggested), Some(knee)) = (self.suggested.and_then(at), self.knee.and_then(at))
+        else {
+            return Ok(());
+        };
+        if knee.limit >= suggested.limit || suggested.keys_hit > 0 {
+            return Ok(());
+        }
+        let spared = (self.keys - knee.keys_hit) * WHOLE / self.keys;
+        // The roundest share of which these keys are the rest.
+        let steps = [10_000, 1_000, 100, 10, 1].map(|step| spared / step * step);
+        let is_it = |share: &u64| self.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
+        let share = steps.into_iter().find(is_it).unwrap_or(spared);
+        writeln!(
+            out,
+            "  {BOLD}{}{BOLD:#}, the knee, would hit {} of {} keys, with {} % of the requests: --at-least {} suggests it",
+            HumanCount(knee.limit),
+            HumanCount(knee.keys_hit),
+            HumanCount(self.keys),
+            percent(knee.requests_of_hit, self.requests),
+            in_percent(share),
         )
     }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use super::{Point, Share, Vary, WHOLE};
+use crate::crawlers::Crawlers;
 use crate::replay::{Lacking, Profile};
 
 /// Everything that was found out.
@@ -31,6 +32,17 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// Logs that could not be read to their end.
     pub failures: Vec<String>,
+}
+
+impl Findings {
+    /// Names the networks of the keys that would have been hit.
+    pub fn name_networks(&mut self, crawlers: &Crawlers) {
+        for key in self.limiters.iter_mut().flat_map(|limiter| &mut limiter.hit) {
+            if let Some(profile) = &mut key.profile {
+                profile.network = crawlers.name_of(&key.key).map(str::to_owned);
+            }
+        }
+    }
 }
 
 /// A limiter that has no limit which could be searched for.

@@ -118,3 +118,45 @@ fn help_that_cannot_be_written_is_status_1() {
         assert_eq!(status.code(), Some(1), "{args:?}");
     }
 }
+
+#[test]
+fn known_crawlers_are_named() {
+    let folder = Folder::new();
+    let line = "66.249.64.5 - - [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \"Googlebot/2.1\"\n";
+    folder.file("access.log", line.repeat(9));
+    folder.file("googlebot.json", r#"{"prefixes": [{"ipv4Prefix": "66.249.64.0/27"}]}"#);
+    let args = [
+        "replay",
+        "--policy",
+        "policy.toml",
+        "--crawlers",
+        "googlebot.json",
+        "--html",
+        "r.html",
+        "access.log",
+    ];
+    let printed = |args: &[&str]| {
+        stdout(&sluicegate().current_dir(folder.0.path()).args(args).assert().success())
+    };
+    let text = printed(&args);
+    assert!(text.contains("googlebot: /a"), "{text}");
+    let page = std::fs::read_to_string(folder.0.path().join("r.html")).unwrap();
+    assert!(page.contains("mostly googlebot: /a, Googlebot/2.1"), "{page}");
+    let args = [
+        "suggest",
+        "--policy",
+        "policy.toml",
+        "--json",
+        "--crawlers",
+        "googlebot.json",
+        "--at-least",
+        "0",
+        "access.log",
+    ];
+    let text = printed(&args);
+    assert!(text.contains("\"network\":\"googlebot\""), "{text}");
+    folder.file("bad.txt", "google 66.249.64.0/99\n");
+    let args = ["replay", "--policy", "policy.toml", "--crawlers", "bad.txt", "access.log"];
+    let text = said(&folder, &args, 2);
+    assert!(text.contains("bad.txt:1: `66.249.64.0/99` is not a network"), "{text}");
+}

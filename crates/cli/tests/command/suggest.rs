@@ -236,3 +236,70 @@ fn a_penalty_is_left_out_and_a_warning_says_so() {
     assert_eq!(limiters[0]["curve"], limiters[1]["curve"], "the penalty changes no number");
     assert!(stdout(&run(&[])).contains("its `penalty` is left out"));
 }
+
+#[test]
+fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
+    let folder = Folder::new();
+    let line = |client: &str, second: usize| {
+        format!(
+            "{client} - - [17/May/2015:10:{:02}:{:02} +0000] \"GET / HTTP/1.1\" 200 1\n",
+            second / 60,
+            second % 60
+        )
+    };
+    let mut log: Vec<(usize, String)> = Vec::new();
+    for client in 0..40 {
+        log.extend(
+            (0..10)
+                .map(|n| n * 60)
+                .map(|second| (second, line(&format!("192.0.2.{client}"), second))),
+        );
+    }
+    log.extend((0..300).map(|second| (second, line("203.0.113.66", second))));
+    log.sort();
+    folder.file("few.log", log.into_iter().map(|(_, line)| line).collect::<String>());
+    let suggest = |share: &str| {
+        let args = [
+            "suggest",
+            "--kind",
+            "sliding_window",
+            "--interval",
+            "1 minute",
+            "--at-least",
+            share,
+            "few.log",
+        ];
+        stdout(&sluicegate().current_dir(folder.0.path()).args(args).assert().success())
+    };
+    let all = suggest("99");
+    assert!(all.contains("  61 is the least limit"), "{all}");
+    let knee = "  2, the knee, would hit 1 of 41 keys, with 42.9 % of the requests: --at-least 97 suggests it";
+    assert!(all.contains(knee) && all.contains("all hit the same key\n"), "{all}");
+    let knee = suggest("97");
+    assert!(
+        knee.contains("  2 is the least limit") && !knee.contains(", the knee, would"),
+        "{knee}"
+    );
+    assert!(knee.contains("203.0.113.66"), "{knee}");
+}
+
+#[test]
+fn the_next_command_reads_the_logs_in_the_same_way() {
+    let folder = Folder::new();
+    let read = ["--format", "combined", "--reorder", "5m", "access.log"];
+    let suggest = [&["suggest", "--kind", "gcra", "--interval", "1 s"][..], &read].concat();
+    let replay = [&["replay", "--policy", "policy.toml"][..], &read].concat();
+    for (args, next) in [
+        (
+            suggest,
+            "sluicegate replay --policy limits.toml --html report.html --format combined --reorder 5m access.log",
+        ),
+        (
+            replay,
+            "sluicegate replay --html report.html --policy policy.toml --format combined --reorder 5m access.log",
+        ),
+    ] {
+        let said = stdout(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
+        assert!(said.contains(next), "{said}");
+    }
+}

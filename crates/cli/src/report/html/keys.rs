@@ -8,8 +8,9 @@ use maud::{Markup, html};
 
 use super::waits::time;
 use super::{count, plain, share};
-use crate::replay::Judge;
+use crate::replay::{Judge, Profile};
 use crate::report::json::{DelayedSummary, KeySummary, LimiterSummary};
+use crate::report::profile::in_short;
 use crate::report::seen::Stamps;
 
 /// The most keys that are listed, whatever --top says.
@@ -63,7 +64,7 @@ pub(super) fn denied_row(
     let all = key.allowed + key.denied;
     html! {
         tr {
-            (key_cell(&key.key, [key.first_seen, key.last_seen], stamps))
+            (key_cell(&key.key, [key.first_seen, key.last_seen], key.profile.as_ref(), stamps))
             td { (count(key.denied)) @if key.denied_error > 0 { " to " (count(key.denied + key.denied_error)) } }
             td { (count(all)) }
             td { (share(key.denied, all)) }
@@ -91,7 +92,7 @@ fn delayed_table(
                 th scope="col" { "longest" }
             } }
             tbody { @for key in listed { tr {
-                (key_cell(&key.key, [key.first_seen, key.last_seen], stamps))
+                (key_cell(&key.key, [key.first_seen, key.last_seen], None, stamps))
                 td { (count(key.delayed)) }
                 td { (count(key.allowed)) }
                 td { (share(key.delayed, key.allowed)) }
@@ -106,12 +107,20 @@ pub(super) fn key_header() -> Markup {
     html! { th scope="col" { "key, " span.note { "first and last seen" } } }
 }
 
-fn key_cell(key: &str, [first, last]: [Timestamp; 2], stamps: Stamps) -> Markup {
+fn key_cell(
+    key: &str,
+    [first, last]: [Timestamp; 2],
+    profile: Option<&Profile>,
+    stamps: Stamps,
+) -> Markup {
     html! {
         th scope="row" {
             span.name { (cut(key)) }
             span.seen {
                 time datetime=(first) { (stamps.of(first)) } " – " time datetime=(last) { (stamps.of(last)) }
+            }
+            @if let Some(profile) = profile {
+                span.seen { "mostly " (cut(&in_short(profile))) }
             }
         }
     }
