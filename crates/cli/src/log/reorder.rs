@@ -24,7 +24,7 @@ pub enum Order {
     OfLog,
     /// That of their times, if no line is older than one before it by more than this.
     Within(SignedDuration),
-    /// That of their times. The whole log is kept in memory.
+    /// That of their times. The whole log is kept in memory, and no line is set aside for being far ahead of others.
     Sorted,
 }
 
@@ -56,8 +56,9 @@ struct Held {
 
 impl<R: BufRead> Reordered<R> {
     pub(super) fn new(log: R, format: &Format, order: Order) -> Reordered<R> {
+        let vetted = Vetted::new(log, format);
         Reordered {
-            vetted: Vetted::new(log, format),
+            vetted: if order == Order::Sorted { vetted.keeping_all() } else { vetted },
             order,
             held: BinaryHeap::new(),
             lines: 0,

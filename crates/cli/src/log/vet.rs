@@ -30,11 +30,25 @@ pub(super) struct Vetted<R> {
     is_started: bool,
     /// The times of the first line and of the newest.
     span: Option<(Timestamp, Timestamp)>,
+    /// True if lines that are far ahead are kept, since they are sorted anyway.
+    keeps_far: bool,
 }
 
 impl<R: BufRead> Vetted<R> {
     pub(super) fn new(log: R, format: &Format) -> Vetted<R> {
-        Vetted { batches: Batches::new(log, format), ahead: None, is_started: false, span: None }
+        let (is_started, keeps_far) = (false, false);
+        Vetted {
+            batches: Batches::new(log, format),
+            ahead: None,
+            is_started,
+            span: None,
+            keeps_far,
+        }
+    }
+
+    /// Keeps lines that are far ahead of those after them too.
+    pub(super) fn keeping_all(self) -> Vetted<R> {
+        Vetted { keeps_far: true, ..self }
     }
 
     /// Returns the next lines. `None` is the end of the log. An error comes with the lines before it.
@@ -79,7 +93,7 @@ impl<R: BufRead> Vetted<R> {
             Some(span) => span,
             None => (time, Timestamp::MIN),
         };
-        if time.duration_since(newest) > FAR && self.is_far_ahead(entries) {
+        if !self.keeps_far && time.duration_since(newest) > FAR && self.is_far_ahead(entries) {
             return Err(BadLine::Outlier(time));
         }
         check_range(first, time)?;

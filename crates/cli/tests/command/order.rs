@@ -214,6 +214,9 @@ fn a_log_that_is_joined_in_the_wrong_order_is_sorted() {
     let plain = folder.replay(&["--json"], wrong.clone()).code(3);
     assert!(stderr(&plain).contains("`--sort` puts them in order"), "{}", stderr(&plain));
     assert_eq!(json(&folder.replay(&["--json", "--sort"], wrong).success()), good);
+    // Shuffled, lines are hours ahead of those after them.
+    let shuffled = lines((0..40_000).map(|second| second * 7919 % 40_000));
+    assert_eq!(json(&folder.replay(&["--json", "--sort"], shuffled).success()), good);
     // Each of several logs is sorted, and then they are merged.
     folder.file("one", lines((0..5000).rev()));
     folder.file("other", lines((5000..9000).rev()));
