@@ -5,15 +5,15 @@ mod kinds;
 mod names;
 mod servers;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, OnFailure, Overrides, RedisStore,
-    RemoteAnswer, RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room, ServerStatistics,
+    ConnectError, Connector, Kind, LeaseStatistics, LimiterPolicy, OnFailure, Overrides,
+    RedisStore, RemoteAnswer, RemoteFailure, RemoteFuture, RemoteLimits, RemoteVerb, Room,
+    ServerStatistics,
 };
 use tokio::runtime::Handle;
 
