@@ -345,11 +345,6 @@ fn mistakes_in_arguments_say_what_is_right() {
     // What is built without the client of a server says how to get one.
     let without = if cfg!(feature = "redis") { None } else { Some(2) };
     let needs = "needs the feature `redis`, without which this command was built: cargo install";
-    let (tls, needs_tls) = match (cfg!(feature = "redis"), cfg!(feature = "redis-tls")) {
-        (_, true) => (None, ""),
-        (true, false) => (Some(2), "was built without TLS"),
-        (false, false) => (Some(2), needs),
-    };
     let cases: [(&[&str], i32, &str); 17] = [
         (&["--redis", "redis://127.0.0.1:1/"], 2, "--policy <FILE>"),
         (&["--policy", shared, "--redis", "127.0.0.1:6379"], 2, "begins with none of redis://"),
@@ -359,7 +354,7 @@ fn mistakes_in_arguments_say_what_is_right() {
             "must be `closed`, `open`, or a number of machines from 1",
         ),
         (&["--policy", shared], without.unwrap_or(0), needs),
-        (&["--policy", plain, "--redis", "rediss://h/"], tls.unwrap_or(0), needs_tls),
+        (&["--policy", plain, "--redis", "rediss://h/"], without.unwrap_or(0), needs),
         (&["--envoy", yaml], 2, "bad.yaml: descriptors[0].key: is empty"),
         (&["--envoy", "/no/such/file.yaml"], 1, "/no/such/file.yaml"),
         (&["--listen", "8080"], 2, "must be an address and a port"),
