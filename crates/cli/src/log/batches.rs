@@ -87,14 +87,15 @@ impl<R: BufRead> Batches<R> {
 }
 
 impl<R: BufRead + Send + 'static> Batches<R> {
-    /// Has the rest of the log read by a thread, and parsed by as many as are wanted.
+    /// Has the rest of the log read by a thread, and parsed by as many as are wanted. One would gain nothing: then it
+    /// stays with the caller.
     pub(super) fn spread(self, threads: usize) -> Batches<R> {
         let From::Here(blocks, Some(parser)) = self.from else { return self };
-        if self.ended {
+        if self.ended || threads < 2 {
             return Batches { from: From::Here(blocks, Some(parser)), ..self };
         }
         let (mut jobs, mut items) = (Vec::new(), Vec::new());
-        for _ in 0..threads.max(1) {
+        for _ in 0..threads {
             let (job, for_thread) = sync_channel(AHEAD);
             let (to_reader, item) = sync_channel(AHEAD);
             jobs.push(job);

@@ -10,7 +10,8 @@ const ENTRY_BYTES: u64 = 112;
 const ALIGNED_BYTES: u64 = 128;
 
 /// Bytes of a bucket in a store of buckets, with its key.
-const BUCKET_BYTES: u64 = 88;
+/// Reading leaves gaps of some 24 bytes a key in the heap, which the larger keys of other stores fill.
+const BUCKET_BYTES: u64 = 112;
 
 /// Bytes of the clock of a queue.
 const CLOCK_BYTES: u64 = 48;

@@ -85,7 +85,8 @@ fn those_who_wait_are_counted_when_they_are_told() {
     let own = of(&registry, "a");
     assert_eq!(counts(&own), (2, 2, 2));
     let waits = own.waits.unwrap();
-    assert_eq!((waits.callers(), waits.total()), (1, Duration::from_secs(1)));
+    // Nothing, if the thread stood still before it looked at the clock.
+    assert!(waits.callers() == 1 && waits.total() <= Duration::from_secs(1), "{waits:?}");
 }
 
 #[test]
