@@ -10,7 +10,7 @@ const ENTRY_BYTES: u64 = 112;
 const ALIGNED_BYTES: u64 = 128;
 
 /// Bytes of a bucket in a store of buckets, with its key.
-/// Reading leaves gaps of some 24 bytes a key in the heap, which the larger keys of other stores fill.
+/// Measured beside a log that is read: 88 of its own, and 24 of gaps in the heap.
 const BUCKET_BYTES: u64 = 112;
 
 /// Bytes of the clock of a queue.
