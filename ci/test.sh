@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of an ordinary run, in ten minutes of two idle processors from a fresh clone: installs what they need; then
+# The tests of an ordinary run: installs what they need; then
 # unit, behaviour, property and documentation tests of all crates, with a real Redis and a page in a real browser; and the
 # loom models, with the mutants that have changed. ci/deep.sh has the rest, and says what that is.
 #
