@@ -17,7 +17,7 @@ impl LeaseSize {
         LeaseSize { size: 1, since: now }
     }
 
-    /// Returns the size of a lease that is asked for now: from 1 to `most`.
+    /// Returns the size of the next lease, from 1 to `most`.
     pub(super) fn next(&mut self, now: u64, most: u64) -> u64 {
         let lasted = now.saturating_sub(self.since);
         self.since = now;
