@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use sluicegate::KeyedLimiter;
 use sluicegate_policy::LimiterStatistics;
