@@ -3,15 +3,15 @@
 mod mounted;
 mod offer;
 mod redis;
+mod values;
 
 use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_playground::{Playground, PlaygroundOptions};
 use sluicegate_policy::{Registry, Watch};
@@ -86,7 +86,7 @@ pub(super) struct ServeArgs {
     /// Address or name, and port to listen on; port 0 is one that is free
     ///
     /// Any program that can connect can take permits. By default those are the programs of this machine.
-    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
+    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = values::address)]
     listen: SocketAddr,
     /// Name by which the service may be addressed in `Host`, such as limits.example; may be given several times
     ///
@@ -105,48 +105,16 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     proxies: u8,
     /// Most connections at a time; others wait
-    #[arg(long, value_name = "N", default_value_t = Bounds::default().connections, value_parser = connections)]
+    #[arg(long, value_name = "N", default_value_t = Bounds::default().connections, value_parser = values::connections)]
     max_connections: usize,
     /// Most checks that wait in line at a time; one more is answered 503
-    #[arg(long, value_name = "N", default_value_t = Service::MAX_WAITING, value_parser = up_to_a_million)]
+    #[arg(long, value_name = "N", default_value_t = Service::MAX_WAITING, value_parser = values::up_to_a_million)]
     max_waiting: usize,
     /// Most bytes of the bodies of all requests that are not answered yet; one more is answered 503
     ///
     /// From 2097152 to 2147483647. One request has at most 1048576. A piece of a body that has fewer than 256 bytes counts as 256.
-    #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = body_bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = Bounds::default().bodies, value_parser = values::body_bytes)]
     max_body_bytes: usize,
-}
-
-/// Reads an address, or looks the name of a machine up.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let mut addresses = text.to_socket_addrs().map_err(|error| {
-        format!("must be an address and a port, such as 127.0.0.1:8080 or localhost:8080: {error}")
-    })?;
-    addresses.next().ok_or_else(|| "the name has no address".to_owned())
-}
-
-fn connections(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(connections @ 1..=1_000_000) => Ok(connections),
-        _ => Err("must be from 1 to 1000000".to_owned()),
-    }
-}
-
-fn up_to_a_million(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 0..=1_000_000) => Ok(number),
-        _ => Err("must be from 0 to 1000000".to_owned()),
-    }
-}
-
-fn body_bytes(text: &str) -> Result<usize, String> {
-    // The largest body has space even if it comes in pieces that count as more than they have.
-    const LEAST: usize = 2 * api::MAX_BODY_BYTES;
-    const MOST: usize = ConcurrencyLimit::MAX as usize;
-    match text.parse() {
-        Ok(bytes @ LEAST..=MOST) => Ok(bytes),
-        _ => Err(format!("must be from {LEAST}, so that any one body has space, to {MOST}")),
-    }
 }
 
 impl ServeArgs {
