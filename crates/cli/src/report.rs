@@ -9,12 +9,14 @@ mod seen;
 mod suggest;
 mod text;
 mod verdict;
+mod waits;
 
 pub use self::html::Page;
 pub use self::json::{
-    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
-    StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
+    KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary, StampedSummary,
+    StoreSummary, Summary, TallySummary,
 };
 pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::penalty::PenaltySummary;
 pub use self::text::Heading;
+pub use self::waits::{DelayedSummary, WaitSummary, WaitsSummary};

@@ -32,6 +32,11 @@ fn written(stamp: Timestamp, format: &str) -> String {
     stamp.to_zoned(TimeZone::UTC).strftime(format).to_string()
 }
 
+/// Returns the time that is so many nanoseconds after 1970.
+pub(super) fn stamp(nanos: u64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or(Timestamp::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 mod penalties;
 mod steady;
 mod stores;
+mod timelines;
 mod waits;
 
 use std::fmt::Display;
@@ -17,12 +18,13 @@ use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
 use super::json::{KeySummary, LimiterSummary, Summary};
 use super::profile::in_short;
 use super::seen::Stamps;
 use crate::log::printable;
-use crate::replay::{self, Bin, Judge, Replay};
+use crate::replay::{self, Replay};
 
 /// The greatest width of the report.
 const MAX_WIDTH: u16 = 100;
@@ -39,16 +41,9 @@ pub(super) const SEEN: &str = ", seen in UTC";
 /// The most limiters of which a report has a sentence.
 const MOST_VERDICTS: usize = 6;
 
-/// Columns of a timeline that are taken by its name and its peak.
-const AROUND_TIMELINE: u16 = 40;
-
-const ALLOWED: Style = AnsiColor::Green.on_default();
 pub(super) const DENIED: Style = AnsiColor::Red.on_default();
 pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const BOLD: Style = Style::new().bold();
-
-/// A space, and then eighths of a block.
-const TICKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The facts about the run itself.
 #[derive(Clone, Debug)]
@@ -335,48 +330,6 @@ fn top_row(name: &str, key: &KeySummary, stamps: Option<Stamps>) -> Row {
     row.add_cell(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
     row.max_height(1);
     row
-}
-
-fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Result<()> {
-    let Some((first, last)) = replay.span() else { return Ok(()) };
-    let until_nanos = u64::try_from(last.duration_since(first).as_nanos()).unwrap_or(u64::MAX);
-    let most = usize::from(width.saturating_sub(AROUND_TIMELINE));
-    let drawn: Vec<(&Judge, Vec<Bin>, u64)> = replay
-        .judges()
-        .iter()
-        .map(|judge| {
-            let (columns, width_nanos) = judge.timeline().columns(until_nanos, most);
-            (judge, columns, width_nanos)
-        })
-        .collect();
-    let column = drawn.first().map_or(Duration::ZERO, |drawn| Duration::from_nanos(drawn.2));
-    section(out, "over time", &format!(", {} a column", format_duration(column)))?;
-    for (judge, columns, _) in drawn {
-        let highest = columns.iter().map(|bin| bin.allowed.max(bin.denied)).max().unwrap_or(0);
-        if highest == 0 {
-            continue;
-        }
-        let name: String = judge.rule().name.chars().take(14).collect();
-        let mut row = |name: &str, what: &str, style: Style, count: fn(&Bin) -> u64| {
-            let bars: String = columns.iter().map(|bin| tick(count(bin), highest)).collect();
-            let peak = HumanCount(columns.iter().map(count).max().unwrap_or(0));
-            writeln!(
-                out,
-                "  {BOLD}{name:<14}{BOLD:#} {what:<7} {style}{bars}{style:#} {DIM}max {peak}{DIM:#}"
-            )
-        };
-        row(&name, "allowed", ALLOWED, |bin| bin.allowed)?;
-        if judge.denied() > 0 {
-            row("", "denied", DENIED, |bin| bin.denied)?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns a bar for `count`, visible even if it is tiny beside the highest.
-fn tick(count: u64, highest: u64) -> char {
-    let full = (TICKS.len() - 1) as u128;
-    TICKS[(u128::from(count) * full).div_ceil(u128::from(highest.max(1))) as usize]
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> String {

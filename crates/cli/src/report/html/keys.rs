@@ -9,9 +9,10 @@ use maud::{Markup, html};
 use super::waits::time;
 use super::{count, plain, share};
 use crate::replay::{Judge, Profile};
-use crate::report::json::{DelayedSummary, KeySummary, LimiterSummary};
+use crate::report::json::{KeySummary, LimiterSummary};
 use crate::report::profile::in_short;
 use crate::report::seen::Stamps;
+use crate::report::waits::DelayedSummary;
 
 /// The most keys that are listed, whatever --top says.
 pub(super) const MOST_KEYS: usize = 100;
