@@ -47,10 +47,14 @@ impl Shell {
         let shell = Shell { folder: folder.to_owned(), ports };
         let command = env!("CARGO_BIN_EXE_sluicegate_of_pages");
         let at = shell.filled("--listen 127.0.0.1:8080");
+        // A reader starts a service once the server has said that it is ready.
+        let wait = shell.filled("until redis-cli -p 6379 ping >/dev/null 2>&1; do sleep 0.1; done");
         shell.add(
             "sluicegate",
             &format!(
-                "case \"$*\" in *--listen*) at= ;; *) at='{at}' ;; esac\nexec {command} \"$@\" $at"
+                "case \"$*\" in *--redis*) {wait} ;; esac
+                case \"$*\" in *--listen*) at= ;; *) at='{at}' ;; esac
+                exec {command} \"$@\" $at"
             ),
         );
         // A reader waits until a service has said that it is there. The command is there already.

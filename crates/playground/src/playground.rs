@@ -24,7 +24,7 @@ pub struct PlaygroundOptions {
     pub requests: Quota,
     /// Clients whose requests are counted. If there are more, the least busy may share.
     pub clients: usize,
-    /// Processor time that the work for all sessions may take in each second. If they want more, their clocks go slower, and
+    /// Time by the clock that the work for all sessions may take in each second. If they want more, their clocks go slower, and
     /// requests to send are refused with 503.
     pub work_time: Duration,
     /// The way in which the address of a client is found.
@@ -33,7 +33,7 @@ pub struct PlaygroundOptions {
 
 impl Default for PlaygroundOptions {
     /// 256 sessions; 100 requests a second for each client, and 500 at once, for 10,000 clients, by the address
-    /// of the connection; half the time of one processor.
+    /// of the connection; work for half of the time.
     fn default() -> PlaygroundOptions {
         PlaygroundOptions {
             sessions: 256,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use sluicegate::{ConfigError, Denied, Quota, Rate, TokenBucket};
 
-/// Processor time for all sessions together, of which so much comes back in each second. Work is begun while there is
-/// some, and charged when it is done.
+/// Time of work, by the clock, for all sessions together: so much of it comes back in each second. Work is begun while
+/// there is some, and charged when it is done.
 #[derive(Debug)]
 pub(crate) struct WorkTime {
     micros: TokenBucket,
