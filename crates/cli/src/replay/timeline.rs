@@ -1,15 +1,23 @@
 //! Admissions and refusals over time, in fixed memory.
 
-/// The most bins; a power of two, so that they can be joined in pairs again and again.
+/// The most bins.
 const MAX_BINS: usize = 2048;
 
-/// The time that a bin covers, as long as the log is short.
-const FIRST_WIDTH_NANOS: u64 = 1_000_000_000;
+const SECOND_NANOS: u64 = 1_000_000_000;
+
+/// The times that a bin covers, in seconds: each divides the next. After the last they double.
+const WIDTHS: [u64; 11] = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800];
+
+/// The times that a column covers, in seconds. After the last they double.
+const COLUMN_WIDTHS: [u64; 21] = [
+    1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
+    43_200, 86_400, 604_800,
+];
 
 /// Admissions and refusals over time.
 ///
-/// Starts with a bin per second. If a time needs more than the most bins, all are
-/// joined in pairs, so that a log of any length fits.
+/// Starts with a bin per second. If a time needs more than the most bins, they are joined to wider
+/// ones, so that a log of any length fits.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     width_nanos: u64,
@@ -29,7 +37,7 @@ pub struct Bin {
 
 impl Default for Timeline {
     fn default() -> Timeline {
-        Timeline { width_nanos: FIRST_WIDTH_NANOS, bins: Vec::new() }
+        Timeline { width_nanos: SECOND_NANOS, bins: Vec::new() }
     }
 }
 
@@ -49,8 +57,9 @@ impl Timeline {
     /// Returns the bin for that time. Creates it and all bins before it if they are missing.
     fn cover(&mut self, at_nanos: u64) -> &mut Bin {
         while at_nanos / self.width_nanos >= MAX_BINS as u64 {
-            self.bins = joined(&self.bins, 2);
-            self.width_nanos *= 2;
+            let wider = widths(&WIDTHS).find(|width| *width > self.width_nanos).unwrap_or(u64::MAX);
+            self.bins = joined(&self.bins, (wider / self.width_nanos) as usize);
+            self.width_nanos = wider;
         }
         let index = (at_nanos / self.width_nanos) as usize;
         if index >= self.bins.len() {
@@ -60,16 +69,28 @@ impl Timeline {
     }
 
     /// Returns the time from 0 to `until_nanos` as at most `most` columns of equal
-    /// width, and that width in nanoseconds.
+    /// width, and that width in nanoseconds: a round time.
     ///
     /// Two timelines give columns of the same width for the same arguments.
     #[must_use]
     pub fn columns(&self, until_nanos: u64, most: usize) -> (Vec<Bin>, u64) {
         let mut whole = self.clone();
         whole.cover(until_nanos);
-        let per_column = whole.bins.len().div_ceil(most.max(1));
-        (joined(&whole.bins, per_column), whole.width_nanos * per_column as u64)
+        let bins = |width: u64| (width / whole.width_nanos) as usize;
+        let fits = |width: &u64| {
+            width.is_multiple_of(whole.width_nanos)
+                && whole.bins.len().div_ceil(bins(*width)) <= most.max(1)
+        };
+        let width_nanos = widths(&COLUMN_WIDTHS).find(fits).unwrap_or(u64::MAX);
+        (joined(&whole.bins, bins(width_nanos)), width_nanos)
     }
+}
+
+/// Returns times in nanoseconds: the given seconds, and then doubles of the last.
+fn widths(seconds: &[u64]) -> impl Iterator<Item = u64> {
+    let last = seconds.last().copied().unwrap_or(1);
+    let doubles = std::iter::successors(last.checked_mul(2), |width| width.checked_mul(2));
+    seconds.iter().copied().chain(doubles).map_while(|width| width.checked_mul(SECOND_NANOS))
 }
 
 /// Joins the bins, `count` at a time.
@@ -87,7 +108,7 @@ fn joined(bins: &[Bin], count: usize) -> Vec<Bin> {
 mod tests {
     use super::*;
 
-    const SECOND: u64 = FIRST_WIDTH_NANOS;
+    const SECOND: u64 = SECOND_NANOS;
 
     #[test]
     fn columns_are_of_equal_width_and_lose_nothing() {
@@ -100,6 +121,18 @@ mod tests {
         assert!(columns.iter().all(|bin| bin.allowed + bin.denied == 2));
         assert_eq!(columns.iter().map(|bin| bin.denied).sum::<u64>(), 40);
         assert_eq!(columns.iter().map(|bin| bin.delayed).sum::<u64>(), 40);
+    }
+
+    #[test]
+    fn columns_are_round_times_however_long_the_log_is() {
+        assert!(WIDTHS.is_sorted_by(|one, next| next > one && next.is_multiple_of(*one)));
+        for days in [1, 3, 4, 10, 40, 400, 4_000] {
+            let (columns, width_nanos) = Timeline::default().columns(days * 86_400 * SECOND, 80);
+            assert!((20..=80).contains(&columns.len()), "{days} days: {}", columns.len());
+            let seconds = width_nanos / SECOND;
+            let is_round = COLUMN_WIDTHS.contains(&seconds) || seconds.is_multiple_of(604_800);
+            assert!(is_round, "{days} days: {seconds} s");
+        }
     }
 
     #[test]
