@@ -10,7 +10,8 @@ use indicatif::ProgressBar;
 use sluicegate_cli::log::{Merged, Source};
 use sluicegate_cli::policy::{EVERY_KIND, Policy};
 use sluicegate_cli::replay::{Options, Replay};
-use sluicegate_cli::report::{Heading, Page, Summary};
+use sluicegate_cli::report::{Heading, Page, SuggestPage, Summary};
+use sluicegate_cli::suggest::{SuggestOptions, suggest};
 use tempfile::TempDir;
 
 /// A folder with a page of each kind.
@@ -25,6 +26,8 @@ pub struct Pages {
     pub awkward: PathBuf,
     /// No request.
     pub empty: PathBuf,
+    /// Suggested limits, of the awkward log and policy.
+    pub suggested: PathBuf,
 }
 
 /// A policy whose names would be markup, or are long.
@@ -90,19 +93,21 @@ impl Pages {
         let few = Options { tally_keys: 200, ..Options::default() };
         let sample = write("sample.html", page(EVERY_KIND, &Source::Sample, &Options::default()));
         let shaped = write("shaped.html", page(EVERY_KIND, &Source::Sample, &shape));
+        let suggested = write("suggested.html", suggest_page(AWKWARD, &Source::File(log.clone())));
         let awkward = write("awkward.html", page(AWKWARD, &Source::File(log), &few));
         let empty = write("empty.html", page(AWKWARD, &Source::File(nothing), &Options::default()));
-        Pages { _folder: folder, sample, shaped, awkward, empty }
+        Pages { _folder: folder, sample, shaped, awkward, empty, suggested }
     }
 
     /// Returns all of them, with their names.
     #[must_use]
-    pub fn all(&self) -> [(&'static str, &PathBuf); 4] {
+    pub fn all(&self) -> [(&'static str, &PathBuf); 5] {
         [
             ("sample", &self.sample),
             ("shaped", &self.shaped),
             ("awkward", &self.awkward),
             ("empty", &self.empty),
+            ("suggested", &self.suggested),
         ]
     }
 }
@@ -135,6 +140,17 @@ pub fn page(policy: &str, log: &Source, options: &Options) -> String {
         replay: &replay,
     };
     page.html()
+}
+
+/// Returns the page of a search for limits.
+fn suggest_page(policy: &str, log: &Source) -> String {
+    let checked = Policy::parse("policy.toml", policy).unwrap();
+    let (findings, _) = suggest(&checked, &SuggestOptions::default(), &mut || {
+        Merged::open(std::slice::from_ref(log), &ProgressBar::hidden())
+    })
+    .unwrap();
+    let command = "sluicegate suggest --policy policy.toml --html page.html access.log".to_owned();
+    SuggestPage { logs: vec![log.to_string()], command, findings: &findings }.html()
 }
 
 /// Returns lines of several months, late ones and broken ones among them, of many clients and of

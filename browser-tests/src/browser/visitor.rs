@@ -28,6 +28,7 @@ impl Browser {
                 json!({ "key": key, "code": key, "windowsVirtualKeyCode": 13, "text": "\r" })
             }
             "Escape" => named(27),
+            "Home" => named(36),
             "ArrowRight" => named(39),
             "ArrowDown" => named(40),
             _ => json!({ "key": key, "text": key }),

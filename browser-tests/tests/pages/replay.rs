@@ -1,4 +1,4 @@
-//! The page of `sluicegate replay --html` in a browser: three sizes and two schemes of colours, without
+//! The pages of `sluicegate replay --html` and `suggest --html` in a browser: three sizes and two schemes of colours, without
 //! scripts, by keyboard, and printed.
 
 use serde_json::{Value, json};
@@ -106,6 +106,38 @@ async fn a_page_needs_no_script() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert_eq!(browser.console().await, Vec::<Value>::new());
+    browser.give_back();
+}
+
+/// Returns the position and the words of the first line, the limit that is marked, and the keys that are.
+const CHOSEN: &str = "(() => {
+    const section = document.querySelector('.suggestion'), $ = name => section.querySelector(name);
+    const point = $('.points [aria-current]');
+    const wrong = [...section.querySelectorAll('.keys tbody tr')].filter(key =>
+        key.classList.contains('hit') !== Number(key.dataset.needs) > Number(point.dataset.limit));
+    return { place: Number($('input').value), x: $('.chosen').getAttribute('x1') === point.dataset.x,
+        says: $('.says').textContent === point.dataset.says, wrong: wrong.length,
+        count: section.querySelectorAll('.points [aria-current]').length };
+})()";
+
+#[tokio::test]
+async fn the_line_of_suggested_limits_is_moved_by_keyboard_and_by_a_click() {
+    let (browser, pages) = (Browser::take().await, Pages::shared());
+    let [.., desktop] = View::ALL;
+    browser.show(&pages.suggested, desktop, Scheme::Light).await;
+    let seen = async |place: &Value| {
+        let expected = json!({ "place": place, "x": true, "says": true, "wrong": 0, "count": 1 });
+        assert_eq!(browser.value(CHOSEN).await, expected);
+    };
+    let start = browser.value(CHOSEN).await["place"].clone();
+    seen(&start).await;
+    browser.value("document.querySelector('.suggestion input').focus()").await;
+    browser.press("Home").await;
+    seen(&json!(0)).await;
+    browser.press("ArrowRight").await;
+    seen(&json!(1)).await;
+    browser.value("document.querySelector('.points tbody tr').click()").await;
+    seen(&json!(0)).await;
     browser.give_back();
 }
 

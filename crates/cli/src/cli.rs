@@ -19,6 +19,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bytesize::ByteSize;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
 
@@ -118,13 +119,8 @@ pub enum Failure {
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
     /// The policy is in another format than it was taken for.
-    #[error("{errors}")]
-    PolicyFormat {
-        /// The mistakes that it has in that format.
-        errors: PolicyErrors,
-        /// The option that says what it is.
-        option: &'static str,
-    },
+    #[error("{0}")]
+    PolicyFormat(PolicyErrors),
     /// The format of the logs is wrong.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -149,7 +145,7 @@ impl From<InputError> for Failure {
         match error {
             InputError::Load(LoadError::Policy(errors)) => Failure::Policy(errors),
             InputError::Load(LoadError::Io { file, error }) => Failure::Io { what: file, error },
-            InputError::Guessed { errors, option } => Failure::PolicyFormat { errors, option },
+            InputError::Guessed(errors) => Failure::PolicyFormat(errors),
             InputError::Contradiction { .. } => Failure::Use(error.to_string()),
         }
     }
@@ -176,10 +172,10 @@ impl Failure {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(WRONG_USE)
             }
-            Failure::PolicyFormat { errors, option } => {
+            Failure::PolicyFormat(errors) => {
                 tell(&errors.in_colour());
                 tell(&format_args!(
-                    "  = help: for YAML or JSON, say `{option} yaml` or `{option} json`"
+                    "  = help: for YAML or JSON, say `--policy-format yaml` or `--policy-format json`"
                 ));
                 ExitCode::from(WRONG_USE)
             }
@@ -248,6 +244,18 @@ fn tell_of_replay(error: &clap::Error) {
         let logs = logs.join(OsStr::new(" "));
         tell(&format_args!("To replay a log: sluicegate replay {}", logs.display()));
     }
+}
+
+/// Reads a number of bytes.
+pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
+}
+
+/// Returns the command line, as a shell takes it.
+fn command() -> String {
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    format!("sluicegate {}", shell_words::join(args))
 }
 
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {

@@ -11,7 +11,7 @@ mod text;
 mod verdict;
 mod waits;
 
-pub use self::html::Page;
+pub use self::html::{Page, SuggestPage};
 pub use self::json::{
     KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary, StampedSummary,
     StoreSummary, Summary, TallySummary,

@@ -7,6 +7,7 @@
 mod dial;
 mod findings;
 mod search;
+mod suggestion;
 mod survey;
 mod trial;
 mod vary;
@@ -14,20 +15,20 @@ mod vary;
 use std::io;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use sluicegate::ManualClock;
-use sluicegate_policy::{Change, KeyField, KeyPart, with_changes};
+use sluicegate_policy::{Change, with_changes};
 
-use self::dial::{Method, Part};
+use self::dial::Part;
 pub use self::findings::{Findings, Gap, HitKey, Suggestion, Without};
 use self::search::Search;
+use self::suggestion::suggestion;
 use self::survey::Subject;
 pub use self::trial::Point;
 use self::trial::Trial;
 pub use self::vary::Vary;
 use crate::log::Merged;
-use crate::policy::{Policy, Rule, readable};
+use crate::policy::{Policy, Rule};
 use crate::replay::{Options, Pass, TooMuchMemory};
 use crate::warnings;
 
@@ -324,65 +325,6 @@ impl Readings<'_> {
         self.has_changed |= pass.lines() != self.lines;
         Ok(trials)
     }
-}
-
-fn suggestion(
-    subject: &Subject,
-    search: &Search,
-    trial: &Trial,
-    options: &SuggestOptions,
-) -> Suggestion {
-    let suggested = search.found();
-    let instant = |nanos: u64| Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
-    let mut hit: Vec<HitKey> = suggested
-        .into_iter()
-        .flat_map(|limit| trial.hit_by(limit))
-        .filter_map(|(key, denied)| {
-            let facts = subject.keys.get(key)?;
-            let is_computed = subject.method != Method::Search && facts.need < u64::MAX;
-            Some(HitKey {
-                key: readable(key),
-                denied,
-                requests: facts.requests,
-                least_limit: is_computed.then_some(facts.need),
-                profile: trial.profile(key).cloned(),
-                first: instant(facts.first),
-                last: instant(facts.last),
-            })
-        })
-        .collect();
-    hit.sort_by(|a, b| b.denied.cmp(&a.denied).then_with(|| a.key.cmp(&b.key)));
-    hit.truncate(if options.top == 0 { usize::MAX } else { options.top });
-    let curve = trial.points(subject);
-    Suggestion {
-        name: subject.name.clone(),
-        policy: subject.rule.kind.to_string(),
-        keys: subject.keys.len() as u64,
-        requests: subject.requests,
-        interval: options.vary.interval(&subject.rule.kind),
-        present: options.has_present.then_some(subject.present),
-        suggested,
-        suggested_policy: suggested
-            .and_then(|number| options.vary.with(&subject.rule.kind, number))
-            .map(|kind| kind.to_string()),
-        may_hit: options.goal.most_hit(match options.goal.of {
-            Share::Keys => subject.keys.len() as u64,
-            Share::Requests => subject.requests,
-        }),
-        is_least: subject.vary.is_monotone(&subject.rule, options.goal.of),
-        gap: search::gap(subject),
-        overridden: subject.overridden,
-        knee: search::knee(subject, &curve),
-        is_by_client: subject.rule.key.iter().any(is_client),
-        lacking: subject.lacking.if_any(),
-        curve,
-        hit,
-    }
-}
-
-/// Returns true for the client, and for its network.
-fn is_client(part: &KeyPart) -> bool {
-    matches!(part, KeyPart::Field(KeyField::Client, _) | KeyPart::Client(_))
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Policies from files and texts.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use crate::check;
 use crate::error_snippet::{PolicyError, PolicyErrors, Source};
 use crate::hierarchy::LevelPolicy;
 use crate::limiter::LimiterPolicy;
+use crate::policy_file::PolicyFile;
 use crate::problem::Problem;
 
-/// The largest policy, in bytes: 1 MiB.
+/// The largest policy, in bytes: 1 MiB. A [`PolicyFile`] may be given another size.
 pub const MAX_BYTES: usize = 1 << 20;
 
 /// The limiters of a policy file, which has been checked: each of them can be built.
@@ -104,8 +104,12 @@ impl Policies {
     /// [`PolicyErrors`], all mistakes of the text.
     pub fn from_text(format: Format, name: &str, text: &str) -> Result<Policies, PolicyErrors> {
         if text.len() > MAX_BYTES {
-            return Err(too_large(name));
+            return Err(too_large(name, MAX_BYTES));
         }
+        Policies::checked(format, name, text)
+    }
+
+    fn checked(format: Format, name: &str, text: &str) -> Result<Policies, PolicyErrors> {
         // Editors of some systems write a byte order mark, which no format wants.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let source = Source::new(name, text);
@@ -125,8 +129,18 @@ impl Policies {
     ///
     /// [`PolicyErrors`], all mistakes of the text, or the first byte that is not UTF-8.
     pub fn from_bytes(format: Format, name: &str, bytes: &[u8]) -> Result<Policies, PolicyErrors> {
-        if bytes.len() > MAX_BYTES {
-            return Err(too_large(name));
+        Policies::within(MAX_BYTES, format, name, bytes)
+    }
+
+    /// Checks what a file contains, of at most so many bytes.
+    pub(crate) fn within(
+        max_bytes: usize,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Policies, PolicyErrors> {
+        if bytes.len() > max_bytes {
+            return Err(too_large(name, max_bytes));
         }
         if is_utf16(bytes) {
             let title = "this is text in UTF-16";
@@ -134,7 +148,7 @@ impl Policies {
             return Err(Source::new(name, "").errors(vec![problem]));
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) => Policies::from_text(format, name, text),
+            Ok(text) => Policies::checked(format, name, text),
             Err(error) => {
                 let text = String::from_utf8_lossy(bytes);
                 let place = error.valid_up_to()..error.valid_up_to() + '\u{fffd}'.len_utf8();
@@ -146,35 +160,15 @@ impl Policies {
         }
     }
 
-    /// Reads and checks a file, whose name ends in `.toml`, `.yaml`, `.yml` or `.json`. Any other is
-    /// taken for TOML.
+    /// Reads and checks a file, given as a path or a [`PolicyFile`].
     ///
-    /// Blocks while it reads, and reads no more than [`MAX_BYTES`].
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError::Io`] if the file cannot be read, and [`LoadError::Policy`] with all its mistakes.
-    pub fn from_path(path: impl AsRef<Path>) -> Result<Policies, LoadError> {
-        let path = path.as_ref();
-        Policies::from_path_as(Format::of_path(path), path)
-    }
-
-    /// Reads and checks a file in this format, whatever its name; otherwise like
-    /// [`from_path`](Policies::from_path).
+    /// Blocks while it reads.
     ///
     /// # Errors
     ///
     /// [`LoadError::Io`] if the file cannot be read, and [`LoadError::Policy`] with all its mistakes.
-    pub fn from_path_as(format: Format, path: impl AsRef<Path>) -> Result<Policies, LoadError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        let read = || {
-            let mut bytes = Vec::new();
-            File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().map_err(|error| LoadError::Io { file: name.clone(), error })?;
-        Ok(Policies::from_bytes(format, &name, &bytes)?)
+    pub fn from_path(file: impl Into<PolicyFile>) -> Result<Policies, LoadError> {
+        file.into().policies()
     }
 
     /// Returns the limiters, in the order of the file. At least one, unless the file has a
@@ -257,8 +251,8 @@ fn is_utf16(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..])
 }
 
-fn too_large(name: &str) -> PolicyErrors {
-    let label = format!("expected at most {MAX_BYTES} bytes");
+fn too_large(name: &str, max_bytes: usize) -> PolicyErrors {
+    let label = format!("expected at most {max_bytes} bytes");
     let problem = Problem::new(0..0, "", "this is too large to be a policy", label);
     Source::new(name, "").errors(vec![problem])
 }

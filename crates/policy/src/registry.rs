@@ -54,7 +54,6 @@ pub(crate) mod watch;
 
 use std::any::{Any, type_name};
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use sluicegate::TokenBucket;
@@ -67,7 +66,7 @@ use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names, UnkeyedSlot, WithName};
 use self::observers::Observers;
 use self::remote::{Connector, RemoteHandle};
-use crate::{HierarchyHandle, LimiterPolicy, Policies};
+use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 
 /// The limiters of a policy file by name. Their terms can be changed while they are in use.
 ///
@@ -190,8 +189,8 @@ impl Registry {
     /// # Errors
     ///
     /// [`ReloadError::Load`] if the file cannot be read, or with all its mistakes.
-    pub fn open(path: impl AsRef<Path>) -> Result<Registry, ReloadError> {
-        Registry::new(Policies::from_path(path)?)
+    pub fn open(file: impl Into<PolicyFile>) -> Result<Registry, ReloadError> {
+        Registry::new(Policies::from_path(file)?)
     }
 }
 

@@ -1,12 +1,11 @@
 //! The state that all requests share, and who may change it.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate_http::client_address::{ClientAddress, Trust};
-use sluicegate_policy::{Event, ReloadError};
+use sluicegate_policy::{Event, PolicyFile, ReloadError};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
 
@@ -23,7 +22,7 @@ pub struct Service {
 struct Shared {
     limiters: Limiters,
     admin: Option<AdminToken>,
-    policy_path: Option<PathBuf>,
+    policy_file: Option<PolicyFile>,
     clients: ClientAddress,
     max_checks: usize,
     /// The places of checks that wait.
@@ -45,12 +44,12 @@ impl Service {
     pub fn new(limiters: Limiters) -> Service {
         let clients = Trust::hops(1).map(ClientAddress::x_forwarded_for).unwrap_or_default();
         let clients = whole_addresses(clients);
-        let (admin, policy_path) = (None, None);
+        let (admin, policy_file) = (None, None);
         let metrics = Metrics::new().limiters(limiters.registry());
         let shared = Shared {
             limiters,
             admin,
-            policy_path,
+            policy_file,
             clients,
             max_checks: 1_000,
             waiting: Arc::new(ConcurrencyLimit::new(Service::MAX_WAITING as u64)),
@@ -68,8 +67,8 @@ impl Service {
 
     /// Sets the file that `reload` reads.
     #[must_use]
-    pub fn policy_path(self, path: impl Into<PathBuf>) -> Service {
-        self.change(|shared| shared.policy_path = Some(path.into()))
+    pub fn policy_file(self, file: impl Into<PolicyFile>) -> Service {
+        self.change(|shared| shared.policy_file = Some(file.into()))
     }
 
     /// Sets how the address of a client is found if a proxy asks whether its request may pass. Its prefixes do not count:
@@ -125,9 +124,9 @@ impl Service {
     ///
     /// [`ReloadError`], with all mistakes of the file.
     pub async fn reload(&self) -> Option<Result<Vec<Event>, Arc<ReloadError>>> {
-        let path = self.shared.policy_path.clone()?;
+        let file = self.shared.policy_file.clone()?;
         let registry = self.limiters().registry().clone();
-        let reloaded = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
+        let reloaded = tokio::task::spawn_blocking(move || registry.reload_path(file)).await;
         // An observer has panicked, or the runtime is ending: the file is in force, or does not matter.
         Some(reloaded.unwrap_or_else(|_| Ok(Vec::new())))
     }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bytesize::ByteSize;
 use clap::Args;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
@@ -15,7 +14,7 @@ use crate::crawlers::Crawlers;
 use crate::log::{
     BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
 };
-use crate::policy::input::{self, FormatName};
+use crate::policy::input::{self, PolicyArgs};
 use crate::policy::{self, Policy};
 
 /// The format of the logs, and the order of their lines.
@@ -114,7 +113,7 @@ impl FormatArgs {
 /// Reads a policy, or the bundled one. Returns its name too.
 pub(super) fn load(
     path: Option<&Path>,
-    format: Option<FormatName>,
+    read: &PolicyArgs,
     logs: &[Source],
 ) -> Result<(String, Policy), Failure> {
     let Some(path) = path else {
@@ -129,13 +128,8 @@ pub(super) fn load(
         ));
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let policies = input::read(path, format, "--policy-format")?;
+    let policies = read.read(path)?;
     Ok((name, Policy::from(policies)))
-}
-
-/// Reads a number of bytes.
-pub(super) fn size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
 }
 
 /// Returns the logs that arguments name.

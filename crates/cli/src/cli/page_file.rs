@@ -5,6 +5,23 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::Failure;
+use crate::log::Source;
+use crate::policy::input::is_stdin;
+
+/// Opens the file of a page, if one is wanted, before anything is read of the logs and the policies.
+pub(super) fn page_file<'a>(
+    path: Option<&Path>,
+    logs: &'a [Source],
+    policies: impl Iterator<Item = &'a Path> + Clone,
+) -> Result<Option<PageFile>, Failure> {
+    let reads_stdin = logs.contains(&Source::Stdin) || policies.clone().any(is_stdin);
+    let logs = logs.iter().filter_map(|source| match source {
+        Source::File(path) => Some(path.as_path()),
+        _ => None,
+    });
+    let inputs: Vec<&Path> = logs.chain(policies).collect();
+    path.map(|path| PageFile::open(path, &inputs, reads_stdin)).transpose()
+}
 
 /// A file that can be written to, and has not been yet.
 #[derive(Debug)]
@@ -18,7 +35,7 @@ pub(super) struct PageFile {
 impl PageFile {
     /// Opens the file without changing it, or creates it. `inputs` are the files that are read, and
     /// standard input may be one of them.
-    pub(super) fn open(path: &Path, inputs: &[&Path], stdin: bool) -> Result<PageFile, Failure> {
+    fn open(path: &Path, inputs: &[&Path], stdin: bool) -> Result<PageFile, Failure> {
         let name = path.display();
         if path.as_os_str() == "-" {
             return Err(Failure::Use(

@@ -6,27 +6,27 @@ use super::Failure;
 use super::inputs::load;
 use crate::log::Source;
 use crate::policy::Policy;
-use crate::policy::input::{self, FormatName};
+use crate::policy::input::{self, PolicyArgs};
 
 /// Reads policies into one, in whose limiters and levels each name begins with that of its policy; or one
 /// policy as it is; or the bundled one. Returns its name too.
 pub(super) fn load_all(
     paths: &[PathBuf],
-    format: Option<FormatName>,
+    read: &PolicyArgs,
     logs: &[Source],
 ) -> Result<(String, Policy), Failure> {
     let (first, others) = match paths {
-        [] => return load(None, format, logs),
-        [path] => return load(Some(path), format, logs),
+        [] => return load(None, read, logs),
+        [path] => return load(Some(path), read, logs),
         [first, others @ ..] => (first, others),
     };
     if paths.iter().filter(|path| input::is_stdin(path)).count() > 1 {
         return Err(Failure::Use("standard input is one policy only".to_owned()));
     }
-    let (mut names, mut all) = load(Some(first), format, logs)?;
+    let (mut names, mut all) = load(Some(first), read, logs)?;
     prefix(&mut all, &short_name(first, paths));
     for path in others {
-        let (name, mut policy) = load(Some(path), format, logs)?;
+        let (name, mut policy) = load(Some(path), read, logs)?;
         prefix(&mut policy, &short_name(path, paths));
         if !policy.hierarchy.is_empty() && !all.hierarchy.is_empty() {
             return Err(Failure::Use(format!(

@@ -11,7 +11,7 @@ use tokio::runtime;
 
 use super::serve::RedisArgs;
 use super::{Failure, print};
-use crate::policy::input::{self, FormatName};
+use crate::policy::input::PolicyArgs;
 
 pub(super) const AFTER_HELP: &str = "\
 The key is the same as for POST /v1/check: an address, a user, or the JSON array of a key of several parts; nothing for a \
@@ -38,9 +38,8 @@ struct KeyArgs {
     /// The policy of the limiter: TOML, YAML or JSON; `-` is standard input
     #[arg(long, short, value_name = "FILE")]
     policy: PathBuf,
-    /// Format of the policy, if the name does not tell it
-    #[arg(long, value_name = "FORMAT")]
-    policy_format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
     #[command(flatten)]
     redis: RedisArgs,
     /// Name of the limiter
@@ -58,7 +57,7 @@ impl RedisCommandArgs {
         };
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::io("a thread"))?;
-        let policies = input::read(&args.policy, args.policy_format, "--policy-format")?;
+        let policies = args.read.read(&args.policy)?;
         let (registry, _servers) = args.redis.registry(policies, runtime.handle())?;
         let limiter = registry.remote(&args.limiter);
         let limiter = limiter.map_err(|error| Failure::Use(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! `sluicegate replay`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use clap::Args;
 use indicatif::HumanBytes;
 
 use super::inputs::{
-    FormatArgs, progress, refuse_policies, refuse_same, show_skipped, size, sources, tell_formats,
+    FormatArgs, progress, refuse_policies, refuse_same, show_skipped, sources, tell_formats,
 };
-use super::page_file::PageFile;
+use super::page_file::page_file;
 use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, print, tell};
+use super::{Failure, command, print, size, tell};
 use crate::log::{Merged, Source};
-use crate::policy::input::FormatName;
+use crate::policy::input::PolicyArgs;
 use crate::replay::levels::check_levels;
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};
@@ -132,9 +132,8 @@ pub(super) struct ReplayArgs {
     /// then begins with that of its file.
     #[arg(long, short, value_name = "POLICY")]
     policy: Vec<PathBuf>,
-    /// Format of the policy, if its name does not tell it
-    #[arg(long, value_name = "FORMAT", requires = "policy")]
-    policy_format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Print one JSON object instead of the report
@@ -185,7 +184,7 @@ impl ReplayArgs {
         let options = Options::default();
         ReplayArgs {
             policy: Vec::new(),
-            policy_format: None,
+            read: PolicyArgs::default(),
             format: FormatArgs::combined(),
             json: false,
             html: None,
@@ -208,7 +207,7 @@ impl ReplayArgs {
         let sources = self.sources();
         refuse_policies(&sources)?;
         refuse_same(&sources)?;
-        let (name, policy) = load_all(&self.policy, self.policy_format, &sources)?;
+        let (name, policy) = load_all(&self.policy, &self.read, &sources)?;
         let format = self.format.format(&policy)?;
         let crawlers = self.format.crawlers()?;
         let options = self.options();
@@ -224,7 +223,8 @@ impl ReplayArgs {
                 HumanBytes(bytes)
             ));
         }
-        let page_file = self.page_file(&sources)?;
+        let policies = self.policy.iter().map(PathBuf::as_path);
+        let page_file = page_file(self.html.as_deref(), &sources, policies)?;
         let policy_text = policy.text.clone();
         let started = Instant::now();
         if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
@@ -284,18 +284,6 @@ impl ReplayArgs {
         }))
     }
 
-    /// Opens the file of the page, if one is wanted, before anything is read.
-    fn page_file(&self, sources: &[Source]) -> Result<Option<PageFile>, Failure> {
-        let logs = sources.iter().filter_map(|source| match source {
-            Source::File(path) => Some(path.as_path()),
-            _ => None,
-        });
-        let inputs: Vec<&Path> = logs.chain(self.policy.iter().map(PathBuf::as_path)).collect();
-        let reads_stdin = sources.contains(&Source::Stdin)
-            || self.policy.iter().any(|path| crate::policy::input::is_stdin(path));
-        self.html.as_deref().map(|path| PageFile::open(path, &inputs, reads_stdin)).transpose()
-    }
-
     /// Returns the command that comes next.
     fn next(&self) -> Option<String> {
         let is_stdin = self.logs.is_empty() || self.logs.iter().any(|log| log.as_os_str() == "-");
@@ -336,11 +324,4 @@ impl ReplayArgs {
     fn sources(&self) -> Vec<Source> {
         sources(self.sample, &self.logs)
     }
-}
-
-/// Returns the command line, as a shell takes it.
-fn command() -> String {
-    let args: Vec<String> =
-        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    format!("sluicegate {}", shell_words::join(args))
 }

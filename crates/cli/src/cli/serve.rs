@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::Args;
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_playground::{Playground, PlaygroundOptions};
-use sluicegate_policy::{Registry, Watch};
+use sluicegate_policy::{PolicyFile, Registry, Watch};
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 use sluicegate_serve::metrics::Metrics;
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
@@ -24,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(super) use self::redis::RedisArgs;
 use self::redis::Servers;
 use super::{Failure, tell};
-use crate::policy::input::{self, FormatName};
+use crate::policy::input::{self, PolicyArgs};
 
 pub(super) const AFTER_HELP: &str = "\
 Without --policy, it serves the playground: a page on which every algorithm can be tried, at \
@@ -48,9 +48,8 @@ pub(super) struct ServeArgs {
     /// (.json); `-` is standard input
     #[arg(long, short, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Format of the policy, if the name does not tell it
-    #[arg(long, value_name = "FORMAT", requires = "policy")]
-    policy_format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
     /// File of envoyproxy/ratelimit, or folder of such files (.yaml, .yml), to answer Envoy by
     ///
     /// Each file is a domain. They are read again on SIGHUP, and what was counted stays. A limit may name a limiter
@@ -138,13 +137,14 @@ impl ServeArgs {
     }
 
     fn read(&self, path: &Path, runtime: &Handle) -> Result<ServedPolicy, Failure> {
-        let policies = input::read(path, self.policy_format, "--policy-format")?;
-        let watched = (!input::is_stdin(path)).then_some(path);
+        let policies = self.read.read(path)?;
+        let (file, _) = self.read.file(path)?;
+        let watched = (!input::is_stdin(path)).then_some(file);
         let (registry, servers) = self.redis.registry(policies, runtime)?;
         servers.check(runtime)?;
         // For GET /metrics.
         let registry = registry.counted();
-        let watch = watched.map(|path| follow(&registry, path)).transpose()?;
+        let watch = watched.clone().map(|file| follow(&registry, file)).transpose()?;
         let service = self.service(Limiters::new(registry), watched)?;
         let name = path.display().to_string();
         Ok(ServedPolicy { service, name, servers, _watch: watch })
@@ -164,12 +164,12 @@ impl ServeArgs {
         Ok(envoy)
     }
 
-    fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
+    fn service(&self, limiters: Limiters, file: Option<PolicyFile>) -> Result<Service, Failure> {
         let trust = Trust::hops(self.proxies).map_err(|error| Failure::Use(error.to_string()))?;
         let clients = ClientAddress::x_forwarded_for(trust);
         let mut service = Service::new(limiters).clients(clients).max_waiting(self.max_waiting);
-        if let Some(path) = path {
-            service = service.policy_path(path);
+        if let Some(file) = file {
+            service = service.policy_file(file);
         }
         if self.ready_needs_redis {
             service = service.ready_needs_servers();
@@ -216,15 +216,16 @@ fn tell_unshared(policy: &ServedPolicy, has_envoy: bool) {
 }
 
 /// Watches the file, and tells of its changes.
-fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, Failure> {
+fn follow(registry: &Registry, file: PolicyFile) -> Result<Watch, Failure> {
+    let path = file.path().to_owned();
     registry.on_event(|event| tell(event));
-    if mounted::is_mounted_by_itself(path) {
+    if mounted::is_mounted_by_itself(&path) {
         tell(&format_args!(
             "{} is mounted by itself, so a file that is put in its place is not seen: mount its folder",
             path.display()
         ));
     }
-    registry.watch(path).map_err(|error| Failure::Io {
+    registry.watch(file).map_err(|error| Failure::Io {
         what: path.display().to_string(),
         error: std::io::Error::other(error),
     })

@@ -9,14 +9,15 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use super::inputs::{
-    FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, size, sources,
-    tell_formats,
+    FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, sources, tell_formats,
 };
+use super::page_file::page_file;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, print, tell};
+use super::{Failure, command, print, size, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
-use crate::policy::input::FormatName;
+use crate::policy::input::PolicyArgs;
+use crate::report::SuggestPage;
 use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest};
 use crate::warnings;
 
@@ -71,9 +72,8 @@ pub(super) struct SuggestArgs {
     /// or JSON (.json); without it and --kind, the bundled one; `-` is standard input
     #[arg(long, short, value_name = "POLICY", conflicts_with = "kind")]
     policy: Option<PathBuf>,
-    /// Format of the policy, if its name does not tell it
-    #[arg(long, value_name = "FORMAT", requires = "policy")]
-    policy_format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
     /// A kind of limiter instead of a policy
     #[arg(long, value_name = "KIND", requires = "interval")]
     kind: Option<KindName>,
@@ -101,6 +101,12 @@ pub(super) struct SuggestArgs {
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
+    /// Also write the report to FILE, as a page for browsers; a file of this name is replaced
+    ///
+    /// The page needs nothing beside itself. A line on the curve of each limiter can be moved, and the keys that the
+    /// limit there hits are marked.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Number of the most denied keys to list per limiter; 0 is all
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
@@ -194,6 +200,8 @@ impl SuggestArgs {
             )));
         }
         let crawlers = self.format.crawlers()?;
+        let policies = self.policy.iter().map(PathBuf::as_path);
+        let page_file = page_file(self.html.as_deref(), &sources, policies)?;
         let options = SuggestOptions {
             goal: Goal { of: self.of, untouched: self.at_least },
             vary: self.vary,
@@ -228,6 +236,11 @@ impl SuggestArgs {
         for error in &findings.failures {
             tell(&format_args!("error: {error}"));
         }
+        let logs: Vec<String> = sources.iter().map(Source::to_string).collect();
+        let page_written = page_file.map_or(Ok(()), |file| {
+            let page = SuggestPage { logs: logs.clone(), command: command(), findings: &findings };
+            file.write(&page.html())
+        });
         let mut report = Vec::new();
         if self.json {
             for warning in &findings.warnings {
@@ -237,12 +250,12 @@ impl SuggestArgs {
                 .map_err(std::io::Error::from)
                 .and_then(|()| writeln!(report))
         } else {
-            let logs = sources.iter().map(Source::to_string);
             let logs = shell_words::join(self.format.words().into_iter().chain(logs));
             findings.write_text((!self.sample).then_some(&*logs), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
+        page_written?;
         Ok(ExitCode::from(match (findings.failures.is_empty(), pass.is_meaningful()) {
             (false, _) => UNREADABLE,
             (true, false) => MEANINGLESS,
@@ -252,7 +265,7 @@ impl SuggestArgs {
 
     fn policy(&self) -> Result<Policy, Failure> {
         let (Some(kind), Some(interval)) = (self.kind, &self.interval) else {
-            let loaded = load(self.policy.as_deref(), self.policy_format, &[]);
+            let loaded = load(self.policy.as_deref(), &self.read, &[]);
             return loaded.map(|(_, policy)| policy);
         };
         let key = serde_json::Value::from(self.key.as_str());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use sluicegate_policy::{LimiterPolicy, Policies, escaped};
 
-use super::input::{self, FormatName, InputError};
+use super::input::{InputError, PolicyArgs};
 use super::levels;
 
 use crate::cli::tell;
@@ -17,9 +17,8 @@ pub struct CheckArgs {
     /// Policy file: .yaml, .yml or .json; anything else is TOML; `-` is standard input
     #[arg(value_name = "POLICY", required_unless_present = "schema")]
     policy: Option<PathBuf>,
-    /// Format of the policy, if the name does not tell it
-    #[arg(long, value_name = "FORMAT", conflicts_with = "schema")]
-    format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
     /// Print the JSON Schema of policies, for editors
     #[arg(long, conflicts_with = "policy")]
     schema: bool,
@@ -31,9 +30,8 @@ pub struct ExplainArgs {
     /// Policy file: .yaml, .yml or .json; anything else is TOML; `-` is standard input
     #[arg(value_name = "POLICY")]
     policy: PathBuf,
-    /// Format of the policy, if the name does not tell it
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<FormatName>,
+    #[command(flatten)]
+    read: PolicyArgs,
 }
 
 impl CheckArgs {
@@ -46,7 +44,7 @@ impl CheckArgs {
         let Some(path) = self.policy.as_ref().filter(|_| !self.schema) else {
             return Ok(sluicegate_policy::json_schema());
         };
-        let policies = input::read(path, self.format, "--format")?;
+        let policies = self.read.read(path)?;
         let mut text = String::from("ok\n");
         for level in policies.hierarchy() {
             let _ = writeln!(text, "  {}", levels::line(level));
@@ -65,7 +63,7 @@ impl ExplainArgs {
     ///
     /// [`InputError`] if the policy cannot be read, or has mistakes.
     pub fn run(&self) -> Result<String, InputError> {
-        let policies = input::read(&self.policy, self.format, "--format")?;
+        let policies = self.read.read(&self.policy)?;
         let of_levels = policies.hierarchy().iter();
         let of_levels = of_levels.map(|level| (levels::line(level), levels::explain(level)));
         let of_limiters = policies.limiters().iter();

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use clap::ValueEnum;
-use sluicegate_policy::{Format, LoadError, MAX_BYTES, Policies, PolicyErrors};
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+use sluicegate_policy::{Format, LoadError, MAX_BYTES, Policies, PolicyErrors, PolicyFile};
 
 use super::commands::warn;
-use crate::cli::tell;
+use crate::cli::{size, tell};
 
 /// A format of policies, as options name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,17 +29,12 @@ pub enum InputError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// It was taken for TOML, since nothing said what it is, and it is no TOML.
-    #[error("{errors}")]
-    Guessed {
-        /// The mistakes.
-        errors: PolicyErrors,
-        /// The option that says what it is.
-        option: &'static str,
-    },
+    #[error("{0}")]
+    Guessed(PolicyErrors),
     /// The option and the name of the file contradict each other.
     #[error(
-        "`{name}` is {by_name} by the end of its name, and {by_option} by {option}; leave {option} \
-         out, or rename the file"
+        "`{name}` is {by_name} by the end of its name, and {by_option} by --policy-format; leave \
+         --policy-format out, or rename the file"
     )]
     Contradiction {
         /// Name of the file.
@@ -47,8 +43,6 @@ pub enum InputError {
         by_name: Format,
         /// Its format by the option.
         by_option: Format,
-        /// The option.
-        option: &'static str,
     },
 }
 
@@ -58,47 +52,75 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Reads and checks a policy, and prints warnings on standard error. `-` is standard input. `option`
-/// is the one whose value is `format`.
-///
-/// # Errors
-///
-/// [`InputError`].
-pub fn read(
-    path: &Path,
-    format: Option<FormatName>,
-    option: &'static str,
-) -> Result<Policies, InputError> {
-    let by_name = format_by_name(path);
-    if let (Some(by_name), Some(by_option)) = (by_name, format.map(Format::from))
-        && by_name != by_option
-    {
-        let name = path.display().to_string();
-        return Err(InputError::Contradiction { name, by_name, by_option, option });
+/// The ways in which policies are read.
+#[derive(Clone, Debug, Args)]
+pub struct PolicyArgs {
+    /// Format of the policy, if its name does not tell it
+    #[arg(long, value_name = "FORMAT", requires = "policy")]
+    policy_format: Option<FormatName>,
+    /// The most bytes that a policy may have
+    #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = size)]
+    policy_size: ByteSize,
+}
+
+impl Default for PolicyArgs {
+    fn default() -> PolicyArgs {
+        PolicyArgs { policy_format: None, policy_size: ByteSize::b(MAX_BYTES as u64) }
     }
-    let known = format.map(Format::from).or(by_name);
-    let format = known.unwrap_or(Format::Toml);
-    let policies = if is_stdin(path) {
-        if io::stdin().is_terminal() {
-            tell(&"reading the policy from standard input");
+}
+
+impl PolicyArgs {
+    /// Returns the file that is read, and whether its format is told by its name or by an option.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError::Contradiction`].
+    pub fn file(&self, path: &Path) -> Result<(PolicyFile, bool), InputError> {
+        let by_name = format_by_name(path);
+        let by_option = self.policy_format.map(Format::from);
+        if let (Some(by_name), Some(by_option)) = (by_name, by_option)
+            && by_name != by_option
+        {
+            let name = path.display().to_string();
+            return Err(InputError::Contradiction { name, by_name, by_option });
         }
-        let name = "standard input";
-        let mut bytes = Vec::new();
-        let read = io::stdin().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| LoadError::Io { file: name.to_owned(), error })?;
-        Policies::from_bytes(format, name, &bytes).map_err(LoadError::from)
-    } else {
-        Policies::from_path_as(format, path)
-    };
-    match policies {
-        Ok(policies) => {
-            warn(&policies);
-            Ok(policies)
+        let known = by_option.or(by_name);
+        let name = if is_stdin(path) { Path::new("standard input") } else { path };
+        let size = usize::try_from(self.policy_size.as_u64()).unwrap_or(usize::MAX);
+        let file = PolicyFile::from(name).with_max_bytes(size);
+        Ok((file.with_format(known.unwrap_or(Format::Toml)), known.is_some()))
+    }
+
+    /// Reads and checks a policy, and prints warnings on standard error. `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`].
+    pub fn read(&self, path: &Path) -> Result<Policies, InputError> {
+        let (file, is_known) = self.file(path)?;
+        let policies = if is_stdin(path) {
+            if io::stdin().is_terminal() {
+                tell(&"reading the policy from standard input");
+            }
+            let mut bytes = Vec::new();
+            let most = self.policy_size.as_u64().saturating_add(1);
+            let read = io::stdin().take(most).read_to_end(&mut bytes);
+            let name = file.path().display().to_string();
+            read.map_err(|error| LoadError::Io { file: name, error })?;
+            file.check(&bytes).map_err(LoadError::from)
+        } else {
+            Policies::from_path(file)
+        };
+        match policies {
+            Ok(policies) => {
+                warn(&policies);
+                Ok(policies)
+            }
+            Err(LoadError::Policy(errors)) if !is_known && is_no_toml(&errors) => {
+                Err(InputError::Guessed(errors))
+            }
+            Err(error) => Err(error.into()),
         }
-        Err(LoadError::Policy(errors)) if known.is_none() && is_no_toml(&errors) => {
-            Err(InputError::Guessed { errors, option })
-        }
-        Err(error) => Err(error.into()),
     }
 }
 

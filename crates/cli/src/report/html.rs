@@ -1,37 +1,34 @@
-//! The report as a page that needs nothing beside itself.
+//! The reports as pages that need nothing beside themselves.
 //!
-//! Its figures are those of the [`Summary`] that the other reports are made of. What comes from a log or
-//! a policy is text in it, never markup, and the page forbids its reader's browser to load anything or to
-//! run a script. Its size is bounded: by the limiters of the policy, whatever the number of keys and of
-//! lines.
+//! The figures of a page are those of the [`Summary`], or the findings, that the other reports are made of. What
+//! comes from a log or a policy is text in it, never markup, and the page forbids its reader's browser to load
+//! anything. Its size is bounded: by the limiters of the policy, whatever the number of keys and of lines.
 
+mod document;
 mod ink;
 mod keys;
 mod levels;
 mod limiter;
 mod peaks;
 mod plot;
+mod suggest;
 mod waits;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
+use maud::{Markup, html};
 
+use self::document::Document;
 use self::limiter::Section;
+pub use self::suggest::SuggestPage;
 use super::json::Summary;
 use super::seen::Stamps;
 use super::text::{self, Heading, percent};
 use crate::log::printable;
 use crate::replay::Replay;
 
-/// The layout of the page, and its colours beside those of the plots.
-const STYLE: &str = include_str!("html/style.css");
-
-/// The report as a page.
+/// The report of a replay as a page.
 #[derive(Debug)]
 pub struct Page<'a> {
     /// The facts about the run.
@@ -50,49 +47,27 @@ impl Page<'_> {
     /// Returns the page in HTML.
     #[must_use]
     pub fn html(&self) -> String {
-        let style = format!(
-            "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n{}}}\n",
-            ink::dark_rules()
-        );
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-            STANDARD.encode(Sha256::digest(&style))
-        );
         let logs = self.heading.logs.join(", ");
         let sections = Section::all(&self.summary.limiters, self.replay);
-        html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(policy);
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="generator" content={ "sluicegate " (env!("CARGO_PKG_VERSION")) };
-                    title { "sluicegate replay: " (plain(&logs)) }
-                    style { (PreEscaped(style)) }
+        let document =
+            Document { title: format!("sluicegate replay: {}", plain(&logs)), script: "" };
+        document.html(&html! {
+            a.skip href="#results" { "Skip to the results" }
+            header { (self.header(&logs)) }
+            nav aria-label="Limiters" { (links(&sections, self.summary.hierarchy.is_some())) }
+            main id="results" {
+                (self.warnings())
+                @if !sections.is_empty() {
+                    (self.limiters(&sections))
+                    (over_time(&sections))
                 }
-                body {
-                    a.skip href="#results" { "Skip to the results" }
-                    header { (self.header(&logs)) }
-                    nav aria-label="Limiters" { (links(&sections, self.summary.hierarchy.is_some())) }
-                    main id="results" {
-                        (self.warnings())
-                        @if !sections.is_empty() {
-                            (self.limiters(&sections))
-                            (over_time(&sections))
-                        }
-                        @if let Some(hierarchy) = &self.summary.hierarchy {
-                            (levels::section(hierarchy, Stamps::within(self.replay.span())))
-                        }
-                        @for section in &sections { (section.section()) }
-                        (self.policy())
-                    }
-                    footer { p { "Made by sluicegate " (env!("CARGO_PKG_VERSION")) "; nothing is loaded, and no script runs." } }
+                @if let Some(hierarchy) = &self.summary.hierarchy {
+                    (levels::section(hierarchy, Stamps::within(self.replay.span())))
                 }
+                @for section in &sections { (section.section()) }
+                (policy(&self.heading.policy, &self.policy))
             }
-        }
-        .into_string()
+        })
     }
 
     fn header(&self, logs: &str) -> Markup {
@@ -121,15 +96,7 @@ impl Page<'_> {
     }
 
     fn warnings(&self) -> Markup {
-        html! {
-            @if !self.summary.warnings.is_empty() {
-                section.warnings aria-labelledby="warnings" {
-                    h2 id="warnings" { "Warnings" }
-                    @if self.summary.incomplete { p { strong { "Not all of the logs was judged." } } }
-                    ul { @for warning in &self.summary.warnings { li { (plain(warning)) } } }
-                }
-            }
-        }
+        warnings(&self.summary.warnings, self.summary.incomplete)
     }
 
     fn limiters(&self, sections: &[Section<'_>]) -> Markup {
@@ -144,7 +111,8 @@ impl Page<'_> {
                         @if are_shaped { " Requests wait instead of being denied." }
                     }
                     thead { tr {
-                        th scope="col" { "limiter" } th scope="col" { "keys" } th scope="col" { "allowed" }
+                        th scope="col" { "limiter" } th scope="col" { "keys" } th scope="col" { "keys hit" }
+                        th scope="col" { "allowed" }
                         @if are_shaped { th scope="col" { "delayed" } }
                         th scope="col" { "denied" } th scope="col" { "denied %" }
                     } }
@@ -157,6 +125,7 @@ impl Page<'_> {
                             @if !section.judge.is_exact() { span.note { "about " } }
                             (count(section.limiter.keys as u64))
                         }
+                        td { (count(section.limiter.keys_hit as u64)) }
                         td { (count(section.limiter.allowed)) }
                         @if let Some(waits) = &section.limiter.waits { td { (count(waits.waits.delayed)) } }
                         td { (count(section.limiter.denied)) }
@@ -166,16 +135,30 @@ impl Page<'_> {
             }
         }
     }
+}
 
-    fn policy(&self) -> Markup {
-        html! {
-            section aria-labelledby="policy" {
-                h2 id="policy" { "Policy" }
-                details {
-                    summary { (plain(&self.heading.policy)) ", as it was read" }
-                    // A line break at the start of such an element is not shown.
-                    pre tabindex="0" { "\n" (self.policy) }
-                }
+/// Returns the section of warnings, if there are any.
+fn warnings(warnings: &[String], is_incomplete: bool) -> Markup {
+    html! {
+        @if !warnings.is_empty() {
+            section.warnings aria-labelledby="warnings" {
+                h2 id="warnings" { "Warnings" }
+                @if is_incomplete { p { strong { "Not all of the logs was judged." } } }
+                ul { @for warning in warnings { li { (plain(warning)) } } }
+            }
+        }
+    }
+}
+
+/// Returns the section of the policy, folded.
+fn policy(name: &str, text: &str) -> Markup {
+    html! {
+        section aria-labelledby="policy" {
+            h2 id="policy" { "Policy" }
+            details {
+                summary { (plain(name)) ", as it was read" }
+                // A line break at the start of such an element is not shown.
+                pre tabindex="0" { "\n" (text) }
             }
         }
     }
@@ -191,11 +174,10 @@ fn links(sections: &[Section<'_>], has_levels: bool) -> Markup {
     }
 }
 
-/// Returns the shares that all limiters denied over time, below each other.
+/// Returns the shares that several limiters denied over time, below each other.
 fn over_time(sections: &[Section<'_>]) -> Markup {
-    let Some(times) = sections.first().and_then(|section| section.times.as_ref()) else {
-        return html! {};
-    };
+    let [first, _, ..] = sections else { return html! {} };
+    let Some(times) = &first.times else { return html! {} };
     let are_shaped = sections.iter().any(|section| section.limiter.waits.is_some());
     let what = if are_shaped { "delayed or denied" } else { "denied" };
     let last = times.first.saturating_add(times.length()).unwrap_or(Timestamp::MAX);

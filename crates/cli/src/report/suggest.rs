@@ -14,6 +14,13 @@ use crate::suggest::{Findings, Point, Share, Suggestion, WHOLE, in_percent};
 const BAR: u64 = 24;
 const BAR_WIDTH: u16 = 100;
 
+/// The reminder that an address may be many people.
+pub(super) const CAUTION: [&str; 3] = [
+    "An address is not a person: an office of 200 behind one address, each with 10 requests a",
+    "minute, is one key with 2,000, and a bot may be one with 3,000. Many user agents speak for an",
+    "office, one for a program. Give addresses that you know an override, or limit by user.",
+];
+
 /// The parts of a column, from an eighth to the whole of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
@@ -26,15 +33,11 @@ impl Findings {
     /// If `out` cannot be written to.
     pub fn write_text(&self, logs: Option<&str>, out: &mut impl Write) -> io::Result<()> {
         let width = width();
-        let goal = format!("{} % of the {}", in_percent(self.untouched_percent), word(self.of));
         let [lines, skipped] = [self.lines, self.skipped].map(HumanCount);
-        let number = if self.vary.is_limit() { "limit" } else { "rate" };
-        writeln!(
-            out,
-            "{DIM}asked{DIM:#}  the least {number} that leaves {goal} untouched, by {lines} lines ({skipped} skipped)"
-        )?;
+        writeln!(out, "{DIM}asked{DIM:#}  {}", asked(self))?;
+        writeln!(out, "{DIM}of{DIM:#}     {lines} lines ({skipped} skipped)")?;
         for limiter in &self.limiters {
-            limiter.write(out, &goal, self.of, width)?;
+            limiter.write(out, self, width)?;
         }
         for without in &self.without {
             section(out, &without.name, "")?;
@@ -62,7 +65,7 @@ impl Findings {
 }
 
 impl Suggestion {
-    fn write(&self, out: &mut impl Write, goal: &str, of: Share, width: u16) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write, findings: &Findings, width: u16) -> io::Result<()> {
         let now = self.present.map_or_else(String::new, |_| format!(", now {}", self.policy));
         section(out, &self.name, &now)?;
         if self.requests == 0 {
@@ -72,7 +75,7 @@ impl Suggestion {
                 _ => writeln!(out, "  no request in the logs has a key"),
             };
         }
-        self.write_verdict(out, goal, of)?;
+        self.write_verdict(out, findings)?;
         if let Some(gap) = self.gap {
             let [from, to] = [gap.from, gap.to].map(HumanCount);
             let keys = match gap.keys_hit {
@@ -81,8 +84,8 @@ impl Suggestion {
             };
             writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
         }
-        if of == Share::Keys {
-            self.write_knee(out)?;
+        if let Some((knee, does)) = self.knee_below(findings) {
+            writeln!(out, "  {BOLD}{knee}{BOLD:#}, {does}")?;
         }
         if self.overridden > 0 {
             let count = HumanCount(self.overridden);
@@ -100,33 +103,39 @@ impl Suggestion {
         self.write_caution(out)
     }
 
-    /// Writes the number that was found, and what it would have done.
-    fn write_verdict(&self, out: &mut impl Write, goal: &str, of: Share) -> io::Result<()> {
+    /// Returns the number that was found, and what it does.
+    pub(super) fn verdict(&self, findings: &Findings) -> (String, String) {
+        let goal = goal(findings);
         let number = if self.interval.is_some() { "rate" } else { "limit" };
         let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
         match self.suggested {
-            Some(limit) => {
-                writeln!(
-                    out,
-                    "  {BOLD}{}{per}{BOLD:#} is the least {number} that leaves at least {goal} untouched",
-                    HumanCount(limit),
-                )?;
-                if let Some(policy) = &self.suggested_policy {
-                    writeln!(out, "  {DIM}{policy}{DIM:#}")?;
-                }
-                if let Some(point) = self.curve.iter().find(|point| point.limit == limit) {
-                    self.write_point(out, point)?;
-                }
-            }
+            Some(limit) => (
+                format!("{}{per}", HumanCount(limit)),
+                format!("is the least {number} that leaves at least {goal} untouched"),
+            ),
             None if self.is_least => {
-                writeln!(out, "  no {number} that it can have leaves {goal} untouched")?;
+                (format!("no {number}"), format!("that it can have leaves {goal} untouched"))
             }
-            None => writeln!(out, "  no {number} was found that leaves {goal} untouched")?,
+            None => (format!("no {number}"), format!("was found that leaves {goal} untouched")),
+        }
+    }
+
+    /// Writes the number that was found, and what it would have done.
+    fn write_verdict(&self, out: &mut impl Write, findings: &Findings) -> io::Result<()> {
+        let (number, does) = self.verdict(findings);
+        writeln!(out, "  {BOLD}{number}{BOLD:#} {does}")?;
+        if let Some(policy) = &self.suggested_policy {
+            writeln!(out, "  {DIM}{policy}{DIM:#}")?;
+        }
+        let suggested = self.curve.iter().find(|point| self.suggested == Some(point.limit));
+        if let Some(point) = suggested {
+            writeln!(out, "  {}", self.says(point))?;
         }
         if self.is_least || self.suggested.is_none() {
             return Ok(());
         }
-        let what = match of {
+        let number = if self.interval.is_some() { "rate" } else { "limit" };
+        let what = match findings.of {
             Share::Keys => "hit more keys",
             Share::Requests => "deny more requests",
         };
@@ -137,46 +146,49 @@ impl Suggestion {
         )
     }
 
-    /// Writes the knee, if the number that was found is far above it: among few keys, a share of nearly all of them is all
-    /// of them, abusers included.
-    fn write_knee(&self, out: &mut impl Write) -> io::Result<()> {
+    /// Returns the knee and what it would have done, if the number that was found is far above it: among few keys, a share
+    /// of nearly all of them is all of them, abusers included.
+    pub(super) fn knee_below(&self, findings: &Findings) -> Option<(String, String)> {
         let at = |limit: u64| self.curve.iter().find(|point| point.limit == limit);
-        let (Some(suggested), Some(knee)) = (self.suggested.and_then(at), self.knee.and_then(at))
-        else {
-            return Ok(());
-        };
-        if knee.limit >= suggested.limit || suggested.keys_hit > 0 {
-            return Ok(());
+        let (suggested, knee) = (self.suggested.and_then(at)?, self.knee.and_then(at)?);
+        if knee.limit >= suggested.limit || suggested.keys_hit > 0 || findings.of != Share::Keys {
+            return None;
         }
         let spared = (self.keys - knee.keys_hit) * WHOLE / self.keys;
         // The roundest share of which these keys are the rest.
         let steps = [10_000, 1_000, 100, 10, 1].map(|step| spared / step * step);
         let is_it = |share: &u64| self.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
         let share = steps.into_iter().find(is_it).unwrap_or(spared);
-        writeln!(
-            out,
-            "  {BOLD}{}{BOLD:#}, the knee, would hit {} of {} keys, with {} % of the requests: --at-least {} suggests it",
-            HumanCount(knee.limit),
+        let does = format!(
+            "the knee, would hit {} of {} keys ({} % of the requests): --at-least {}",
             HumanCount(knee.keys_hit),
             HumanCount(self.keys),
             percent(knee.requests_of_hit, self.requests),
             in_percent(share),
-        )
+        );
+        Some((HumanCount(knee.limit).to_string(), does))
     }
 
-    fn write_point(&self, out: &mut impl Write, point: &Point) -> io::Result<()> {
+    /// Says what a limit would have done.
+    pub(super) fn says(&self, point: &Point) -> String {
         if point.keys_hit == 0 {
-            return writeln!(out, "  it would have denied nothing");
+            return "it would have denied nothing".to_owned();
         }
-        writeln!(
-            out,
-            "  it would have hit {} of {} keys, and denied {} of {} requests ({} %)",
+        format!(
+            "it would have hit {} of {} keys, and denied {} of {} requests ({} %)",
             HumanCount(point.keys_hit),
             HumanCount(self.keys),
             HumanCount(point.denied),
             HumanCount(self.requests),
             percent(point.denied, self.requests),
         )
+    }
+
+    /// Returns what is to be said of a limit of the curve.
+    pub(super) fn marks(&self, limit: u64) -> String {
+        let marks = [(self.suggested, "suggested"), (self.present, "now"), (self.knee, "knee")];
+        let marks = marks.into_iter().filter(|(of, _)| *of == Some(limit)).map(|(_, mark)| mark);
+        marks.collect::<Vec<_>>().join(", ")
     }
 
     fn write_curve(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
@@ -191,17 +203,10 @@ impl Suggestion {
         let most = self.curve.iter().map(|point| point.denied).max().unwrap_or(0);
         for point in &self.curve {
             let is_suggested = self.suggested == Some(point.limit);
-            let marks = [
-                (is_suggested, "suggested"),
-                (self.present == Some(point.limit), "now"),
-                (self.knee == Some(point.limit), "knee"),
-            ];
-            let marks: Vec<&str> =
-                marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
             let weight = if is_suggested { Attribute::Bold } else { Attribute::Reset };
             let mut cells = vec![
                 Cell::new(HumanCount(point.limit)).add_attribute(weight),
-                Cell::new(marks.join(", ")).add_attribute(weight),
+                Cell::new(self.marks(point.limit)).add_attribute(weight),
                 Cell::new(HumanCount(point.keys_hit)),
                 Cell::new(percent(point.keys_hit, self.keys)),
                 Cell::new(HumanCount(point.denied)).fg(Color::Red),
@@ -250,12 +255,7 @@ impl Suggestion {
         if !self.is_by_client || self.hit.is_empty() {
             return Ok(());
         }
-        writeln!(
-            out,
-            "  {DIM}An address is not a person: an office of 200 behind one address, each with 10 requests a\n  \
-             minute, is one key with 2,000, and a bot may be one with 3,000. Many user agents speak for an\n  \
-             office, one for a program. Give addresses that you know an override, or limit by user.{DIM:#}"
-        )
+        CAUTION.iter().try_for_each(|line| writeln!(out, "  {DIM}{line}{DIM:#}"))
     }
 }
 
@@ -267,9 +267,16 @@ fn bar(count: u64, most: u64) -> String {
     std::iter::repeat_n(EIGHTHS[7], whole).chain(end).collect()
 }
 
-fn word(of: Share) -> &'static str {
-    match of {
+/// Says what was asked.
+pub(super) fn asked(findings: &Findings) -> String {
+    let number = if findings.vary.is_limit() { "limit" } else { "rate" };
+    format!("the least {number} that leaves {} untouched", goal(findings))
+}
+
+fn goal(findings: &Findings) -> String {
+    let things = match findings.of {
         Share::Keys => "keys",
         Share::Requests => "requests",
-    }
+    };
+    format!("{} % of the {things}", in_percent(findings.untouched_percent))
 }

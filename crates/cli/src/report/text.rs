@@ -110,9 +110,13 @@ impl Summary {
         self.write_stamped(out, width)?;
         self.write_steady(replay, out, width)?;
         self.write_warnings(out, width)?;
-        match &heading.next {
-            Some(next) => writeln!(out, "\n{DIM}next{DIM:#}     {next}"),
-            None => Ok(()),
+        let Some(next) = &heading.next else { return Ok(()) };
+        write!(out, "\n{DIM}next{DIM:#}     ")?;
+        match next.split_once(": ") {
+            Some((what, command)) if next.len() + 9 > usize::from(width) => {
+                writeln!(out, "{what}:\n         {command}")
+            }
+            _ => writeln!(out, "{next}"),
         }
     }
 
@@ -126,7 +130,7 @@ impl Summary {
     ) -> io::Result<()> {
         let [logs, policy] =
             [heading.logs_in_short(), heading.policy.clone()].map(|name| printable(&name));
-        writeln!(out, "{DIM}asked{DIM:#}    which requests of {logs} would {policy} have denied?")?;
+        writeln!(out, "{DIM}asked{DIM:#}    what would {policy} have denied of {logs}?")?;
         let verdicts = self.verdicts(replay);
         let more = verdicts.len().saturating_sub(MOST_VERDICTS);
         let mut table = Table::new();
@@ -281,7 +285,15 @@ impl Summary {
 /// Returns the time between the first stamp and the last, in words.
 pub(super) fn lasted(first: Timestamp, last: Timestamp) -> String {
     let lasted = Duration::try_from(last.duration_since(first)).unwrap_or_default();
-    format_duration(lasted).to_string()
+    // Of a long time, seconds and their fractions say nothing.
+    let unit_seconds = match lasted.as_secs() {
+        0..60 => return format_duration(lasted).to_string(),
+        60..3_600 => 1,
+        3_600..172_800 => 60,
+        _ => 3_600,
+    };
+    let rounded = lasted.as_secs() / unit_seconds * unit_seconds;
+    format_duration(Duration::from_secs(rounded)).to_string()
 }
 
 /// Returns the kind of the stamps, and the times at which their lines were judged, in words.

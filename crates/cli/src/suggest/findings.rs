@@ -37,7 +37,9 @@ pub struct Findings {
 impl Findings {
     /// Names the networks of the keys that would have been hit.
     pub fn name_networks(&mut self, crawlers: &Crawlers) {
-        for key in self.limiters.iter_mut().flat_map(|limiter| &mut limiter.hit) {
+        let lists =
+            self.limiters.iter_mut().flat_map(|limiter| [&mut limiter.hit, &mut limiter.neediest]);
+        for key in lists.flatten() {
             if let Some(profile) = &mut key.profile {
                 profile.network = crawlers.name_of(&key.key).map(str::to_owned);
             }
@@ -96,6 +98,10 @@ pub struct Suggestion {
     pub curve: Vec<Point>,
     /// The keys that the suggested limit would have hit, the most denied first.
     pub hit: Vec<HitKey>,
+    /// The keys that need the highest limits, whether it would have hit them or not; where that is not computed, those
+    /// that it would have hit. At most 100, for the page.
+    #[serde(skip)]
+    pub neediest: Vec<HitKey>,
 }
 
 /// Limits that all hit the same few keys: those that are far apart from the others.

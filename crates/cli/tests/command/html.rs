@@ -1,4 +1,4 @@
-//! The page of `replay --html`: its figures are those of `--json`, and text never becomes markup.
+//! The pages of `replay --html` and `suggest --html`: their figures are those of `--json`, and text never becomes markup.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn both(args: &[&str]) -> (Value, Page) {
         replay.args(["--policy", concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml")]);
     }
     let replay = replay.assert().success();
-    (json(&replay), Page::read(&path))
+    (serde_json::from_str(&stdout(&replay)).unwrap(), Page::read(&path))
 }
 
 /// Compares each figure of the page with the one that `--json` has.
@@ -73,7 +73,8 @@ fn assert_same(report: &Value, page: &Page) {
         let heading = section.select(&Selector::parse("h2").unwrap()).next().unwrap();
         assert_eq!(text_of(heading), name);
         let waits = limiter.get("waits");
-        let mut expected = vec![number(&limiter["keys"]), number(&limiter["allowed"])];
+        let mut expected =
+            ["keys", "keys_hit", "allowed"].map(|name| number(&limiter[name])).to_vec();
         expected.extend(waits.map(|waits| number(&waits["delayed"])));
         expected.push(number(&limiter["denied"]));
         assert_eq!(figures(row), expected, "{name}");
@@ -176,6 +177,48 @@ fn levels_of_a_hierarchy_are_on_the_page() {
     let listed: usize =
         levels.iter().map(|level| level["top_denied"].as_array().unwrap().len()).sum();
     assert_eq!(page.all("#levels table.keys tbody tr").len(), listed);
+}
+
+#[test]
+fn the_page_of_suggested_limits_has_the_figures_of_json_and_runs_its_own_script_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let suggested = sluicegate()
+        .args(["suggest", "--json", "--top", "0", "--sample", "--kind", "sliding_window"])
+        .args(["--interval", "1 minute", "--key", "path", "--at-least", "50", "--html"])
+        .arg(&path)
+        .assert()
+        .success();
+    let limiter = &json(&suggested)["limiters"][0];
+    let page = Page::read(&path);
+    let number = |value: &Value| value.as_u64().unwrap();
+    let shown = page.all(".points tbody tr").into_iter().map(figures).collect::<Vec<_>>();
+    let points = limiter["curve"].as_array().unwrap().iter();
+    let points =
+        points.map(|point| ["limit", "keys_hit", "denied"].map(|name| number(&point[name])));
+    assert_eq!(shown, points.collect::<Vec<_>>());
+    let chosen = page.all(".points [aria-current]");
+    assert_eq!(figures(chosen[0])[0], number(&limiter["suggested"]));
+    let line = page.all("svg .chosen")[0];
+    assert_eq!(line.attr("x1"), chosen[0].attr("data-x"));
+
+    // The keys that need most, of which the first are those that are hit.
+    let keys = page.all(".keys tbody tr");
+    let hit = limiter["hit"].as_array().unwrap();
+    assert!(keys.len() == 100 && hit.len() > 10, "{} of {}", keys.len(), hit.len());
+    let marked: Vec<_> = keys.iter().filter(|key| key.attr("class") == Some("hit")).collect();
+    assert_eq!(marked.len(), hit.len().min(100));
+    for key in marked {
+        let name = text_of(key.select(&Selector::parse(".name").unwrap()).next().unwrap());
+        let found = hit.iter().find(|hit| name == *hit["key"].as_str().unwrap()).unwrap();
+        let expected = ["least_limit", "denied", "requests"].map(|field| number(&found[field]));
+        assert_eq!(figures(*key), expected, "{name}");
+    }
+
+    let policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].attr("content").unwrap();
+    assert!(policy.contains("script-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(page.all("script").len(), 1);
+    assert_eq!(page.all("link, img, iframe, [style], [src], [onclick]").len(), 0);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn names_that_are_misspelt_are_answered_with_the_nearest() {
         ),
         (&["suggest", "--of", "request", "access.log"], "'requests'"),
         (&["suggest", "--kind", "gcra", "--interval", "1m", "--key", "clinet", "x"], "`client`"),
-        (&["check", "--format", "ymal", "policy.toml"], "'yaml'"),
+        (&["check", "--policy-format", "ymal", "policy.toml"], "'yaml'"),
     ] {
         let said = said(&folder, args, 2);
         assert!(said.contains(nearest), "{args:?}: {said}");

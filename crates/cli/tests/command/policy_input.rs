@@ -20,14 +20,16 @@ fn a_policy_is_read_from_standard_input_in_each_format() {
     for command in ["check", "explain"] {
         let file = stdout(&run(&folder, &[command, "policy.toml"], "").success());
         assert_eq!(stdout(&run(&folder, &[command, "-"], POLICY).success()), file);
-        let explicit = run(&folder, &[command, "--format", "toml", "-"], POLICY).success();
+        let explicit = run(&folder, &[command, "--policy-format", "toml", "-"], POLICY).success();
         assert_eq!(stdout(&explicit), file);
         for (format, text) in [("yaml", YAML), ("json", JSON)] {
-            let said = stdout(&run(&folder, &[command, "-", "--format", format], text).success());
+            let said =
+                stdout(&run(&folder, &[command, "-", "--policy-format", format], text).success());
             assert!(said.contains("x, by client: gcra: every 1h"), "{said}");
         }
     }
-    let mistake = run(&folder, &["check", "-", "--format", "yaml"], YAML.replace("gcra", "gcr"));
+    let mistake =
+        run(&folder, &["check", "-", "--policy-format", "yaml"], YAML.replace("gcra", "gcr"));
     let said = stderr(&mistake.code(2));
     assert!(said.contains("--> standard input:2:16\n"), "{said}");
 }
@@ -37,12 +39,12 @@ fn a_format_is_needed_only_where_the_name_does_not_tell_it() {
     let folder = Folder::new();
     folder.file("limits", YAML);
     folder.file("limits.yaml", YAML);
-    run(&folder, &["check", "limits", "--format", "yaml"], "").success();
-    run(&folder, &["check", "limits.yaml", "--format", "yaml"], "").success();
+    run(&folder, &["check", "limits", "--policy-format", "yaml"], "").success();
+    run(&folder, &["check", "limits.yaml", "--policy-format", "yaml"], "").success();
     for args in [&["check", "limits"][..], &["explain", "limits"], &["check", "-"]] {
         let said = stderr(&run(&folder, args, YAML).code(2));
         assert!(said.starts_with("error: this is not TOML\n"), "{said}");
-        assert!(said.contains("for YAML or JSON, say `--format yaml`"), "{said}");
+        assert!(said.contains("for YAML or JSON, say `--policy-format yaml`"), "{said}");
     }
     let replay = ["replay", "--policy", "limits", "access.log"];
     let said = stderr(&run(&folder, &replay, "").code(2));
@@ -59,11 +61,11 @@ fn a_format_that_contradicts_the_name_is_refused() {
     folder.file("limits.yml", YAML);
     for (args, said) in [
         (
-            &["check", "--format", "json", "limits.yml"][..],
+            &["check", "--policy-format", "json", "limits.yml"][..],
             "is YAML by the end of its name, and JSON",
         ),
         (
-            &["explain", "--format", "yaml", "policy.toml"],
+            &["explain", "--policy-format", "yaml", "policy.toml"],
             "is TOML by the end of its name, and YAML",
         ),
         (

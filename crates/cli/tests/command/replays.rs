@@ -211,7 +211,7 @@ error: `limit` is 0
 fn without_arguments_the_bundled_log_is_replayed() {
     let report = stdout(&sluicegate().assert().success());
     for part in [
-        "asked    which requests of the bundled sample would the bundled policy have denied?",
+        "asked    what would the bundled policy have denied of the bundled sample?",
         "of 39 clients it would have refused",
         "looks like a scanner",
         "0 skipped",

@@ -273,7 +273,7 @@ fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
     };
     let all = suggest("99");
     assert!(all.contains("  61 is the least limit"), "{all}");
-    let knee = "  2, the knee, would hit 1 of 41 keys, with 42.9 % of the requests: --at-least 97 suggests it";
+    let knee = "  2, the knee, would hit 1 of 41 keys (42.9 % of the requests): --at-least 97";
     assert!(all.contains(knee) && all.contains("all hit the same key\n"), "{all}");
     let knee = suggest("97");
     assert!(

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::mem::take;
-use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use sluicegate::ManualClock;
@@ -12,7 +11,7 @@ use super::clocks::SharedClock;
 use super::event::{Event, ReloadError};
 use super::names::{Form, Remote};
 use super::remote::ConnectError;
-use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, Unbuildable};
+use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, PolicyFile, Unbuildable};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Enforces `policies` from now on, and returns what has changed, which observers are told too.
@@ -59,8 +58,8 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// assert!(registry.limiter("a")?.try_acquire(1).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reload_path(&self, path: impl AsRef<Path>) -> Result<Vec<Event>, Arc<ReloadError>> {
-        let policies = Policies::from_path(path).map_err(|error| self.refused(error.into()))?;
+    pub fn reload_path(&self, file: impl Into<PolicyFile>) -> Result<Vec<Event>, Arc<ReloadError>> {
+        let policies = Policies::from_path(file).map_err(|error| self.refused(error.into()))?;
         self.reload(policies)
     }
 

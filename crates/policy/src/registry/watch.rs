@@ -1,8 +1,7 @@
 //! New terms whenever a file changes.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -14,7 +13,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::Registry;
 use super::clocks::SharedClock;
 use super::event::Event;
-use crate::{Format, LoadError, MAX_BYTES, Policies};
+use crate::{LoadError, PolicyFile};
 
 /// The time without changes after which the file is read. An editor writes in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -64,8 +63,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// let _watch = registry.watch("limits.toml")?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn watch(&self, path: impl AsRef<Path>) -> notify::Result<Watch> {
-        let path = path.as_ref().to_owned();
+    pub fn watch(&self, file: impl Into<PolicyFile>) -> notify::Result<Watch> {
+        let file = file.into();
+        let path = file.path().to_owned();
         let (messages, receiver) = mpsc::channel();
         let sender = messages.clone();
         let mut watcher =
@@ -82,7 +82,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         watcher.watch(folder.unwrap_or(Path::new(".")), RecursiveMode::NonRecursive)?;
         // Read by the thread, after the watch has begun: no change is missed in between.
         let _ = messages.send(Message::Changed);
-        let mut follower = FileFollower { registry: self.clone(), path: path.clone(), last: None };
+        let mut follower = FileFollower { registry: self.clone(), file, last: None };
         let thread = thread::Builder::new()
             .name("sluicegate-watch".to_owned())
             .spawn(move || follower.run(&receiver))
@@ -118,7 +118,7 @@ impl fmt::Debug for Watch {
 /// The work of the thread of a watch.
 struct FileFollower<C: SharedClock, U: SharedClock> {
     registry: Registry<C, U>,
-    path: PathBuf,
+    file: PolicyFile,
     /// The outcome of the last reading. The folder may have other files, which change too.
     last: Option<Result<Vec<u8>, io::ErrorKind>>,
 }
@@ -144,8 +144,7 @@ impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
 
     /// Reads the file, and reloads it if it differs from the last time.
     fn read(&mut self) {
-        let name = self.path.display().to_string();
-        let read = read(&self.path);
+        let read = self.file.bytes();
         let outcome = match &read {
             Ok(bytes) => Ok(bytes.clone()),
             Err(error) => Err(error.kind()),
@@ -155,9 +154,8 @@ impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
         }
         self.last = Some(outcome);
         let policies = match read {
-            Ok(bytes) => Policies::from_bytes(Format::of_path(&self.path), &name, &bytes)
-                .map_err(LoadError::from),
-            Err(error) => Err(LoadError::Io { file: name, error }),
+            Ok(bytes) => self.file.check(&bytes).map_err(LoadError::from),
+            Err(error) => Err(self.file.unreadable(error)),
         };
         // Observers are told of either outcome.
         match policies {
@@ -165,12 +163,6 @@ impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
             Err(error) => drop(self.registry.refused(error.into())),
         }
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Returns true unless the file was only read, as this thread does.

@@ -81,7 +81,7 @@ async fn a_reload_puts_the_file_in_force_and_a_bad_file_changes_nothing() {
     };
     fs::write(&path, limit(10)).unwrap();
     let limiters = Limiters::new(Registry::open(&path).unwrap());
-    let service = Service::new(limiters).admin(AdminToken::new(TOKEN).unwrap()).policy_path(&path);
+    let service = Service::new(limiters).admin(AdminToken::new(TOKEN).unwrap()).policy_file(&path);
     let service = Running::start(service, Bounds::default()).await;
     let token = format!("Bearer {TOKEN}");
     let reload = || with_token(&service, &token, "/v1/reload", &Value::Null);

@@ -156,7 +156,7 @@ fn peaks(listed: &[KeySummary], judge: &Judge) -> Option<HashMap<String, u64>> {
 }
 
 /// Returns a key as it is shown: plain, and not too long.
-fn cut(key: &str) -> String {
+pub(super) fn cut(key: &str) -> String {
     let mut text = plain(key);
     if let Some((end, _)) = text.char_indices().nth(MOST_CHARS) {
         text.truncate(end);

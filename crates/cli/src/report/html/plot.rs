@@ -2,6 +2,7 @@
 
 pub(super) mod axis;
 pub(super) mod bars;
+pub(super) mod curve;
 pub(super) mod strip;
 pub(super) mod times;
 
@@ -29,6 +30,15 @@ type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBacke
 
 /// Draws a plot with a text that says the same.
 fn plot(text: &str, draw: impl for<'a> FnOnce(&Area<'a>) -> Drawn<'a>) -> Markup {
+    plot_with(text, draw, || html! {})
+}
+
+/// Draws a plot, and then puts other elements over it.
+fn plot_with(
+    text: &str,
+    draw: impl for<'a> FnOnce(&Area<'a>) -> Drawn<'a>,
+    over: impl FnOnce() -> Markup,
+) -> Markup {
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -38,6 +48,7 @@ fn plot(text: &str, draw: impl for<'a> FnOnce(&Area<'a>) -> Drawn<'a>) -> Markup
     html! {
         svg viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } role="img" aria-label=(text) {
             (PreEscaped(inside(&svg)))
+            (over())
         }
     }
 }
