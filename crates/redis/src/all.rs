@@ -164,7 +164,7 @@ impl RequestToAll<'_> {
         };
         let time = self.claims.first().map_or("", Request::time);
         // Each limit has permits of its own.
-        let mut arguments = vec![verb.as_bytes(), b"", time.as_bytes()];
+        let mut arguments = vec![b"".as_slice(), verb.as_bytes(), b"", time.as_bytes()];
         for claim in &self.claims {
             let (script, permits) = (claim.script().name(), claim.permits());
             arguments.extend([script.as_bytes(), permits.as_bytes(), claim.numbers()]);

@@ -120,7 +120,7 @@ impl<R> RedisConcurrency<R> {
         let texts = [verb, &permits.to_string(), time].map(|text| text.as_bytes().to_vec());
         let [verb, permits_text, time] = texts;
         let terms = packed(&[self.limit, self.hold_micros]);
-        let arguments = [verb, permits_text, time, terms, holder.as_bytes().to_vec()];
+        let arguments = [terms, verb, permits_text, time, holder.as_bytes().to_vec()];
         Call { name, arguments, permits, sent: Instant::now() }
     }
 

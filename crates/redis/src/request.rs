@@ -160,10 +160,17 @@ impl<'a> Request<'a> {
         self.limit.numbers()
     }
 
+    /// Returns the arguments of the script. The last ones are left out if they are what the script takes anyway.
     pub(crate) fn arguments(&self) -> Vec<&[u8]> {
-        let of_all = [self.verb, &self.permits_text, &self.time].map(str::as_bytes);
+        let words = [(self.verb, "take"), (&self.permits_text, "1"), (&self.time, "")];
+        let told = match words.iter().rposition(|(word, usual)| word != usual) {
+            _ if !self.more.is_empty() => words.len(),
+            Some(last) => last + 1,
+            None => 0,
+        };
+        let of_all = words.iter().take(told).map(|(word, _)| word.as_bytes());
         let of_verb = self.more.iter().map(String::as_bytes);
-        of_all.into_iter().chain([self.numbers()]).chain(of_verb).collect()
+        [self.numbers()].into_iter().chain(of_all).chain(of_verb).collect()
     }
 
     /// Reads the answer.

@@ -4,16 +4,17 @@
 -- would grant write nothing if one denies.
 --
 -- KEYS     a key for each limit
--- ARGV[1]  verb: take, up_to or peek
--- ARGV[2]  empty
--- ARGV[3]  time, as for one limit
+-- ARGV[1]  empty
+-- ARGV[2]  verb: take, up_to or peek
+-- ARGV[3]  empty
+-- ARGV[4]  time, as for one limit
 -- Then for each limit: the name of its script; permits; terms.
 --
 -- Replies for each limit with the number of integers of its reply, and its reply.
 
 local claims, all_verb = {}, verb
 for index = 1, #KEYS do
-  local script, own_permits, own_terms = unpack(ARGV, 3 * index + 1, 3 * index + 3)
+  local script, own_permits, own_terms = unpack(ARGV, 3 * index + 2, 3 * index + 4)
   claims[index] = { script = script, permits = tonumber(own_permits), terms = own_terms }
 end
 

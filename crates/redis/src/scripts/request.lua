@@ -2,11 +2,13 @@
 --
 -- KEYS[1]  key of the limiter
 -- KEYS[2]  for give_back, if it may be delivered twice: a marker, by which it does nothing a second time
--- ARGV[1]  verb
--- ARGV[2]  permits, from 1 to the limit; for charge up to 2^47
--- ARGV[3]  time in microseconds since 1970; empty for that of the server
--- ARGV[4]  terms: the numbers of the limit, in MessagePack, which takes a fraction of the time of reading as many texts
+-- ARGV[1]  terms: the numbers of the limit, in MessagePack, which takes a fraction of the time of reading as many texts
+-- ARGV[2]  verb; take, if there is none
+-- ARGV[3]  permits, from 1 to the limit; for charge up to 2^47; 1, if there are none
+-- ARGV[4]  time in microseconds since 1970; that of the server, if there is none or it is empty
 -- ARGV[5]  first argument of the verb
+--
+-- Most requests take a permit, and have the terms alone: each argument takes the server as long as some arithmetic.
 --
 -- Verbs:
 --   take       takes all permits or none
@@ -25,17 +27,16 @@
 -- an argument of a call is written in all its digits. (`..` and `tostring` would round it.)
 
 -- The request. A script of several limits puts another one here for each of them.
-local key, verb, terms = KEYS[1], ARGV[1], ARGV[4]
--- To read a number from a text takes as long as a third of a call of the server.
-local permits = ARGV[2] == '1' and 1 or tonumber(ARGV[2])
+local key, terms, verb = KEYS[1], ARGV[1], ARGV[2] or 'take'
+local permits = tonumber(ARGV[3] or 1)
 -- True if nothing is to be written.
 local is_look = verb == 'peek'
 
-local is_test = ARGV[3] ~= ''
+local is_test = (ARGV[4] or '') ~= ''
 
 local now
 if is_test then
-  now = tonumber(ARGV[3])
+  now = tonumber(ARGV[4])
 else
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]

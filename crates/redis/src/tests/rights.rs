@@ -25,8 +25,8 @@ impl Limiter {
         who: &str,
     ) -> Result<bool, RedisError> {
         let mut command = redis::cmd("EVAL");
-        command.arg(self.script.source()).arg(1).arg("ada").arg(verb).arg(permits).arg("");
-        let reply: Vec<i64> = command.arg(&self.terms).arg(who).query(connection)?;
+        command.arg(self.script.source()).arg(1).arg("ada").arg(&self.terms).arg(verb);
+        let reply: Vec<i64> = command.arg(permits).arg("").arg(who).query(connection)?;
         Ok(reply[0] >= 0)
     }
 }
