@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if modules of the engine or of crates/http import each other in a circle, file by file or folder by folder.
+# Fails if modules of a crate import each other in a circle, file by file or folder by folder.
 #
 # An import is a `use` of a path in the crate, outside unit tests. Names are imported from the
 # module that owns them, so the longest part of the path that is a file is the module. A module and
@@ -60,12 +60,12 @@ imports() {
 }
 
 failed=0
-for root in src crates/http/src; do
+for root in src crates/*/src; do
     imports=$(imports "$root")
     # tsort names what is in a circle.
     tsort <<<"$imports" >/dev/null || { echo "circles: modules of $root import each other, see above" >&2; failed=1; }
     folders=$(sed -E 's/::[^ ]*//g' <<<"$imports" | awk '$1 != $2' | sort -u)
     tsort <<<"$folders" >/dev/null || { echo "circles: folders of $root import each other, see above" >&2; failed=1; }
-    [ -n "$folders" ] || { echo "circles: found no imports in $root" >&2; failed=1; }
+    [ "$root" != src ] || [ -n "$folders" ] || { echo "circles: found no imports in $root" >&2; failed=1; }
 done
 exit "$failed"

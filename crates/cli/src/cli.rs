@@ -14,12 +14,10 @@ mod status;
 mod suggest;
 
 use std::ffi::OsStr;
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use bytesize::ByteSize;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
 
@@ -31,6 +29,7 @@ use self::replay::ReplayArgs;
 use self::serve::ServeArgs;
 use self::status::{UNREADABLE, WRONG_USE};
 use self::suggest::SuggestArgs;
+use crate::console::tell;
 use crate::log::{FormatError, HeaderError};
 use crate::policy::commands::{CheckArgs, ExplainArgs};
 use crate::policy::input::InputError;
@@ -187,11 +186,6 @@ impl Failure {
     }
 }
 
-/// Writes a line to standard error. If that cannot be written to, there is nobody to tell.
-pub(crate) fn tell(line: &dyn Display) {
-    let _ = writeln!(anstream::stderr(), "{line}");
-}
-
 impl Cli {
     /// Reads the arguments of the program.
     ///
@@ -244,11 +238,6 @@ fn tell_of_replay(error: &clap::Error) {
         let logs = logs.join(OsStr::new(" "));
         tell(&format_args!("To replay a log: sluicegate replay {}", logs.display()));
     }
-}
-
-/// Reads a number of bytes.
-pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
 }
 
 /// Returns the command line, as a shell takes it.

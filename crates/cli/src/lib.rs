@@ -13,6 +13,7 @@
 //! | [`cli`] | reads the arguments, and connects the parts |
 
 pub mod cli;
+mod console;
 pub mod crawlers;
 pub mod log;
 pub mod policy;

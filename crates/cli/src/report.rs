@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod key_summary;
 mod levels;
 mod penalty;
 mod profile;
@@ -13,9 +14,10 @@ mod waits;
 
 pub use self::html::{Page, SuggestPage};
 pub use self::json::{
-    KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary, StampedSummary,
-    StoreSummary, Summary, TallySummary,
+    LimiterSummary, PartSummary, PlacesSummary, StampSummary, StampedSummary, StoreSummary,
+    Summary, TallySummary,
 };
+pub use self::key_summary::KeySummary;
 pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::penalty::PenaltySummary;
 pub use self::text::Heading;

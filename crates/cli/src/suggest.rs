@@ -226,7 +226,7 @@ fn full_name(rule: &Rule, part: &Part) -> String {
 fn to_paste(policy: &Policy, subjects: &[Subject], searches: &[Search]) -> String {
     let changes = subjects.iter().zip(searches).flat_map(|(subject, search)| {
         let kind = search.found().and_then(|number| subject.vary.with(&subject.rule.kind, number));
-        let fields = kind.map(|kind| dial::fields(&kind, subject.vary)).unwrap_or_default();
+        let fields = kind.map(|kind| subject.vary.fields(&kind)).unwrap_or_default();
         let change = |(field, value, is_added)| Change {
             limiter: subject.rule.name.clone(),
             field: format!("{}{field}", subject.place),

@@ -6,12 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::Publisher;
-
 /// The shortest interval: a shorter one would leave no time for anything else.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// A thread that publishes at an interval: see [`Publisher::every`]. It ends when this is dropped,
+/// A thread that publishes at an interval: see [`Publisher::every`](crate::Publisher::every). It ends when this is dropped,
 /// which waits for it.
 #[must_use = "it ends when it is dropped"]
 pub struct Publishing {
@@ -20,7 +18,11 @@ pub struct Publishing {
 }
 
 impl Publishing {
-    pub(crate) fn start(publisher: Publisher, interval: Duration) -> io::Result<Publishing> {
+    /// Calls `publish` now, at each interval, and once more at the end.
+    pub(crate) fn start(
+        interval: Duration,
+        publish: impl Fn() + Send + 'static,
+    ) -> io::Result<Publishing> {
         if interval < SHORTEST {
             let message = format!(
                 "the interval is {interval:?}: must be at least {SHORTEST:?}; collectors rarely look more than \
@@ -29,15 +31,15 @@ impl Publishing {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let (end, ended) = channel();
-        let publish = move || {
+        let run = move || {
             loop {
-                publisher.publish();
+                publish();
                 if ended.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
-                    return publisher.publish();
+                    return publish();
                 }
             }
         };
-        let thread = thread::Builder::new().name("sluicegate-metrics".into()).spawn(publish)?;
+        let thread = thread::Builder::new().name("sluicegate-metrics".into()).spawn(run)?;
         Ok(Publishing { end: Some(end), thread: Some(thread) })
     }
 }

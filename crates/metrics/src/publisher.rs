@@ -218,7 +218,7 @@ impl Publisher {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn every(self, interval: Duration) -> std::io::Result<Publishing> {
-        Publishing::start(self, interval)
+        Publishing::start(interval, move || self.publish())
     }
 }
 

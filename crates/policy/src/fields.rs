@@ -12,6 +12,17 @@ use crate::tree::Value;
 pub(crate) use self::tables::{KINDS, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP};
 pub(crate) use self::words::{default_of, schema_of_words};
 
+/// The largest number that is read as it is written.
+const MAX_SIZE: u64 = u64::MAX;
+
+const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
+    Field { name, form, is_needed: true, about }
+}
+
+const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
+    Field { name, form, is_needed: false, about }
+}
+
 /// A field of a table.
 #[derive(Debug)]
 pub(crate) struct Field {

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use aho_corasick::AhoCorasick;
 use ipnet::IpNet;
 
-use crate::KeyField;
 use crate::key::{client_address, network};
+use crate::key_field::KeyField;
 use crate::paths::PathTemplates;
 use crate::request::{self, Named, RequestFields};
 

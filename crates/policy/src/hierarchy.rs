@@ -13,6 +13,7 @@ mod level;
 mod levels;
 pub(crate) mod live;
 mod patterns;
+mod refused;
 mod request;
 mod settleable;
 
@@ -24,7 +25,8 @@ use sluicegate::Clock;
 pub(crate) use self::patterns::pattern_error;
 
 pub use self::level::{HierarchyError, LevelOverride, LevelPolicy};
-pub use self::request::{Admitted, Refused, Request};
+pub use self::refused::Refused;
+pub use self::request::{Admitted, Request};
 pub use self::settleable::BoxedSettle;
 
 use self::levels::{Levels, SharedClock};

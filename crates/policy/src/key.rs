@@ -7,6 +7,7 @@ use std::fmt;
 
 pub(crate) use self::address::network;
 pub use self::address::{AddressPrefix, client_address};
+use crate::key_field::KeyField;
 use crate::paths::{PathTemplates, normal_path};
 use crate::request::{self, Named, RequestFields};
 
@@ -32,29 +33,6 @@ pub enum KeyPart {
     Templates(PathTemplates, Otherwise),
     /// So many segments of the path, from its beginning.
     Segments(u32),
-}
-
-/// A field of a request that keys can be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyField {
-    /// Address or name of the client: of an IPv6 address the first 64 bits, as [`AddressPrefix::CLIENT`] has it.
-    Client,
-    /// Path, without the query.
-    Path,
-    /// Method.
-    Method,
-    /// Status of the response.
-    Status,
-    /// Class of the status, such as `4xx`.
-    StatusClass,
-    /// The user that the client signed in as.
-    User,
-    /// The `Referer` header.
-    Referer,
-    /// The `User-Agent` header.
-    Agent,
-    /// No field: all requests have one key.
-    All,
 }
 
 /// The treatment of a request that lacks a value of its key.
@@ -238,32 +216,6 @@ impl fmt::Display for KeyPart {
             KeyPart::Segments(1) => f.write_str("first segment of the path"),
             KeyPart::Segments(segments) => write!(f, "first {segments} segments of the path"),
         }
-    }
-}
-
-impl KeyField {
-    const NAMES: [(&'static str, KeyField); 9] = [
-        ("client", KeyField::Client),
-        ("path", KeyField::Path),
-        ("method", KeyField::Method),
-        ("status", KeyField::Status),
-        ("status_class", KeyField::StatusClass),
-        ("user", KeyField::User),
-        ("referer", KeyField::Referer),
-        ("agent", KeyField::Agent),
-        ("all", KeyField::All),
-    ];
-
-    /// Returns the name that it has in a policy.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        KeyField::NAMES[self as usize].0
-    }
-
-    /// Returns the field of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<KeyField> {
-        KeyField::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, field)| field)
     }
 }
 

@@ -122,8 +122,10 @@ mod error_snippet;
 mod explain;
 mod fields;
 mod filter;
+mod format;
 mod hierarchy;
 mod key;
+mod key_field;
 mod kind;
 mod limiter;
 mod overrides;
@@ -131,34 +133,36 @@ mod paste;
 mod paths;
 mod penalty;
 mod policies;
-mod policy_file;
 mod problem;
 mod redis_store;
 mod registry;
 mod request;
 mod schema;
 mod store;
+mod subject;
 mod tree;
 
 pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
 pub use self::filter::{Filter, Networks, Texts};
+pub use self::format::Format;
 pub use self::hierarchy::live::{HierarchyHandle, LevelAnswer, LevelAnswers, LevelRequestError};
 pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
 };
 pub use self::key::{
-    AddressPrefix, KeyField, KeyOutcome, KeyPart, Missing, Otherwise, Written, client_address,
+    AddressPrefix, KeyOutcome, KeyPart, Missing, Otherwise, Written, client_address,
     write as write_key,
 };
+pub use self::key_field::KeyField;
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::LimiterPolicy;
 pub use self::overrides::Overrides;
 pub use self::paste::{Change, NewValue, with_changes};
 pub use self::paths::{BadTemplate, PathTemplates, normal_path, path_of_target};
 pub use self::penalty::Penalty;
-pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
-pub use self::policy_file::PolicyFile;
+pub use self::policies::file::PolicyFile;
+pub use self::policies::{LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
 pub use self::redis_store::{Lease, OnFailure, PasswordFrom, RedisStore};
 pub use self::registry::Registry;
@@ -170,18 +174,20 @@ pub use self::registry::handle::LimiterHandle;
 pub use self::registry::keyed_handle::KeyedHandle;
 pub use self::registry::offence::OffenceError;
 pub use self::registry::remote::{
-    ConnectError, Connector, RemoteAnswer, RemoteFailure, RemoteFuture, RemoteHandle, RemoteLimits,
-    RemotePass, RemoteRefusal, RemoteVerb,
+    ConnectError, Connector, RemoteAnswer, RemoteFuture, RemoteHandle, RemoteLimits, RemotePass,
+    RemoteRefusal, RemoteVerb,
 };
+pub use self::registry::remote_failure::RemoteFailure;
 pub use self::registry::servers::{FallbackCounts, LeaseStatistics, ServerStatistics};
 pub use self::registry::shadow::{Pass, ShadowCounts};
 pub use self::registry::statistics::LimiterStatistics;
 pub use self::registry::waiting::WaitError;
 #[cfg(feature = "watch")]
 pub use self::registry::watch::Watch;
-pub use self::request::{Named, RequestFields, Subject};
+pub use self::request::{Named, RequestFields};
 pub use self::schema::json_schema;
 pub use self::store::{Room, Size, Store};
+pub use self::subject::Subject;
 
 #[cfg(test)]
 mod tests;

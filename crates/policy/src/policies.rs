@@ -1,13 +1,15 @@
 //! Policies from files and texts.
 
-use std::io;
-use std::path::Path;
+pub(crate) mod file;
 
+use std::io;
+
+use self::file::PolicyFile;
 use crate::check;
 use crate::error_snippet::{PolicyError, PolicyErrors, Source};
+use crate::format::Format;
 use crate::hierarchy::LevelPolicy;
 use crate::limiter::LimiterPolicy;
-use crate::policy_file::PolicyFile;
 use crate::problem::Problem;
 
 /// The largest policy, in bytes: 1 MiB. A [`PolicyFile`] may be given another size.
@@ -38,17 +40,6 @@ pub struct Policies {
     warnings: Vec<PolicyError>,
     text: String,
     format: Format,
-}
-
-/// A format of policy files. All have the same fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// TOML 1.0, of `.toml`.
-    Toml,
-    /// YAML 1.2, of `.yaml` and `.yml`.
-    Yaml,
-    /// JSON, of `.json`.
-    Json,
 }
 
 /// An error from loading a policy file.
@@ -218,30 +209,6 @@ impl Policies {
     #[must_use]
     pub fn into_limiters(self) -> Vec<LimiterPolicy> {
         self.limiters
-    }
-}
-
-impl Format {
-    /// Returns the format of a file by the end of its name: TOML, unless that is `.yaml`, `.yml` or
-    /// `.json`.
-    #[must_use]
-    pub fn of_path(path: &Path) -> Format {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        match extension.map(str::to_ascii_lowercase).as_deref() {
-            Some("yaml" | "yml") => Format::Yaml,
-            Some("json") => Format::Json,
-            _ => Format::Toml,
-        }
-    }
-}
-
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Format::Toml => "TOML",
-            Format::Yaml => "YAML",
-            Format::Json => "JSON",
-        })
     }
 }
 

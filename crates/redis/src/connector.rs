@@ -3,6 +3,7 @@
 mod fit;
 mod kinds;
 mod names;
+mod needs;
 mod on_server;
 mod servers;
 
@@ -131,7 +132,7 @@ impl RedisConnector {
     /// Nothing is taken.
     pub async fn check(&self) -> Result<(), ConnectError> {
         for known in self.known() {
-            match known.needs.check(&known).await {
+            match known.check().await {
                 Ok(Ok(())) => {}
                 Ok(Err(ConnectError(why))) => {
                     return Err(ConnectError(format!("{} {why}", known.name)));
@@ -152,7 +153,7 @@ impl RedisConnector {
             let Some(known) = self.known().into_iter().find(|known| known.name == name) else {
                 return;
             };
-            match known.needs.check(&known).await {
+            match known.check().await {
                 Ok(Ok(())) => return self.tell(&name, &ServerChange::Answers),
                 Ok(Err(ConnectError(why))) => return self.tell(&name, &ServerChange::Unfit(&why)),
                 Err(_) => {}

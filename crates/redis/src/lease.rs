@@ -8,8 +8,7 @@
 //! | `keys` | the keys that have a lease, and which ones get one |
 //! | `key` | one of them: a word to spend from, and a lock for those who find too few permits there |
 //! | `word`, `atomics` | the permits left, in one word, and its atomics |
-//! | `flight` | a request for a lease, from its start to its answer |
-//! | `waiter` | callers that wait for a request |
+//! | `key/flight` | a request for a lease, from its start to its answer, and the callers that wait for it |
 //! | `size` | the size of the next lease |
 //! | `denial` | denials that are remembered |
 //! | `lots` | what can be given back |
@@ -26,7 +25,7 @@
 //!
 //! *Proof.* A permit is granted at most once, after it was charged, and none that is given back is granted. Those granted
 //! in (s, t] were charged in (s, t] and kept: at most `C + A(t) - A(s)`; or they were charged until s and are granted
-//! later. The callers of a [`Flight`](flight::Flight) that are counted in it count as granted when the script
+//! later. The callers of a [`Flight`](key::flight::Flight) that are counted in it count as granted when the script
 //! runs: their calls had begun, and have not ended. So the others were in hand at s, or on their way to it. A node has in
 //! hand and on the way at most `K`, by (1) to (4). Together: `C + A(t) - A(s) + N K`. ∎
 //!
@@ -43,7 +42,6 @@
 
 mod atomics;
 mod denial;
-mod flight;
 mod key;
 mod keys;
 mod limiter;
@@ -54,7 +52,6 @@ mod size;
 mod tasks;
 mod terms;
 mod threads;
-mod waiter;
 mod word;
 
 pub use self::limiter::{LeaseCounts, LeasedLimiter};
@@ -63,9 +60,9 @@ pub use self::options::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSpli
 /// The parts that a simulation uses, in which it takes the place of tasks and connections.
 #[cfg(test)]
 pub(crate) mod parts {
-    pub(crate) use super::flight::Flight;
+    pub(crate) use super::key::ask::Ask;
+    pub(crate) use super::key::flight::{Flight, Told};
     pub(crate) use super::key::{Entered, LeasedKey, Tried};
     pub(crate) use super::lots::Lot;
     pub(crate) use super::terms::LeaseTerms;
-    pub(crate) use super::waiter::{Ask, Told};
 }

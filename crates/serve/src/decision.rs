@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `check` | the question: a limiter, a key, a cost |
+//! | `check`, `check_error` | the question: a limiter, a key, a cost |
 //! | `key` | the key of a question |
 //! | `ask` | a question whose limiter and key are known to be right |
 //! | `levels` | a question to the levels of a hierarchy |
@@ -15,6 +15,7 @@
 mod answer;
 mod ask;
 mod check;
+mod check_error;
 mod key;
 mod levels;
 mod request;
@@ -24,7 +25,8 @@ pub(crate) mod whole;
 
 pub use self::answer::{Answer, Decision, Reason};
 pub(crate) use self::ask::Ask;
-pub use self::check::{Check, CheckError};
+pub use self::check::Check;
+pub use self::check_error::CheckError;
 pub use self::key::Key;
 pub use self::levels::{LevelsAnswer, LevelsCheck};
 pub use self::request::{Judged, judge};

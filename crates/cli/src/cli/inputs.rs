@@ -9,7 +9,8 @@ use clap::Args;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
-use super::{Failure, tell};
+use super::Failure;
+use crate::console::tell;
 use crate::crawlers::Crawlers;
 use crate::log::{
     BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,

@@ -15,9 +15,10 @@ use super::inputs::{
 use super::page_file::page_file;
 use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, command, print, size, tell};
+use super::{Failure, command, print};
+use crate::console::tell;
 use crate::log::{Merged, Source};
-use crate::policy::input::PolicyArgs;
+use crate::policy::input::{PolicyArgs, size};
 use crate::replay::levels::check_levels;
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};

@@ -23,7 +23,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) use self::redis::RedisArgs;
 use self::redis::Servers;
-use super::{Failure, tell};
+use super::Failure;
+use crate::console::tell;
 use crate::policy::input::{self, PolicyArgs};
 
 pub(super) const AFTER_HELP: &str = "\

@@ -13,10 +13,11 @@ use super::inputs::{
 };
 use super::page_file::page_file;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, command, print, size, tell};
+use super::{Failure, command, print};
+use crate::console::tell;
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
-use crate::policy::input::PolicyArgs;
+use crate::policy::input::{PolicyArgs, size};
 use crate::report::SuggestPage;
 use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest};
 use crate::warnings;

@@ -6,8 +6,9 @@ use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
 
 use super::SHOWN_SKIPPED;
+use super::columns::ABSENT;
 use super::columns::{Asked, Columns, Place};
-use super::line::{ABSENT, BadLine, Line};
+use super::line::{BadLine, Line};
 use super::presence::Had;
 
 /// Some successive lines of a log.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use sluicegate_policy::Named;
 
-use super::line::ABSENT;
-use super::presence::Presence;
+/// The text of a field that is absent.
+pub(super) const ABSENT: &[u8] = b"-";
 
 /// A part of a text, or a field that is absent.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,8 @@ pub(super) struct Asked(pub(super) Arc<[AskedColumn]>);
 /// A header or a column, and the names that logs give it, the preferred first.
 #[derive(Clone, Debug)]
 pub(super) struct AskedColumn {
-    named: Named,
-    names: Vec<String>,
+    pub(super) named: Named,
+    pub(super) names: Vec<String>,
 }
 
 /// The values of these columns in a line.
@@ -77,11 +77,6 @@ impl Asked {
     pub(super) fn new(named: &[Named]) -> Asked {
         let asked = |named: &Named| AskedColumn { named: named.clone(), names: names(named) };
         Asked(named.iter().map(asked).collect())
-    }
-
-    /// Returns a record of which of them lines have.
-    pub(super) fn presence(&self) -> Presence {
-        Presence::new(self.0.iter().map(|asked| (&asked.named, asked.names.clone())))
     }
 }
 

@@ -2,7 +2,7 @@
 //! fields have names.
 
 mod csv;
-mod error;
+pub(super) mod error;
 mod found;
 mod json;
 mod ltsv;
@@ -12,19 +12,20 @@ mod prefix;
 mod presets;
 mod reader;
 mod recognise;
+mod record;
 mod time;
 mod w3c;
 
 use std::sync::Arc;
 
-pub(super) use self::error::nearest;
 pub use self::error::{FormatError, HeaderError};
 use self::names::Names;
 use self::pattern::Pattern;
 use self::prefix::{PREFIXES, PrefixId};
 use self::presets::PRESETS;
 pub(crate) use self::presets::help;
-pub(super) use self::reader::{NoLine, Reader, Record, Scratch};
+pub(super) use self::reader::{NoLine, Reader};
+pub(super) use self::record::{Record, Scratch};
 use super::columns::Asked;
 use super::presence::{Absent, Presence};
 use sluicegate_policy::Named;
@@ -147,7 +148,7 @@ impl Format {
     #[must_use]
     pub fn with_columns(mut self, columns: &[Named]) -> Format {
         let asked = Asked::new(columns);
-        self.presence = Arc::new(asked.presence());
+        self.presence = Arc::new(Presence::of(&asked));
         self.change_kinds(|kind| kind.ask_for(&asked));
         Format { asked, ..self }
     }

@@ -9,13 +9,10 @@ use jiff::Timestamp;
 use sluicegate_policy::{KeyField, path_of_target};
 
 use self::split::Split;
-use super::columns::Columns;
+use super::columns::{ABSENT, Columns};
 
 pub(super) use self::address::last_of_list;
 use self::address::write_canonical;
-
-/// The text of a field that is absent.
-pub(super) const ABSENT: &[u8] = b"-";
 
 /// Separator of the target of a request and its version.
 const PROTOCOL: &[u8] = b" HTTP/";

@@ -5,8 +5,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use sluicegate_policy::{KeyField, Named};
 
-use super::format::nearest;
-use super::line::{ABSENT, Line, shown};
+use super::columns::{ABSENT, Asked};
+use super::format::error::nearest;
+use super::line::{Line, shown};
 
 /// The most names of a log that are remembered, to find the one that was meant.
 const MOST_NAMES: usize = 500;
@@ -141,10 +142,10 @@ pub(crate) fn likely_names(field: KeyField, names: &[String]) -> Vec<&str> {
 
 impl Presence {
     /// Starts with nothing found.
-    pub(super) fn new<'a>(wanted: impl Iterator<Item = (&'a Named, Vec<String>)>) -> Presence {
-        let wanted = wanted.map(|(named, names)| Wanted {
-            named: named.clone(),
-            names,
+    pub(super) fn of(asked: &Asked) -> Presence {
+        let wanted = asked.0.iter().map(|asked| Wanted {
+            named: asked.named.clone(),
+            names: asked.names.clone(),
             found: OnceLock::new(),
         });
         Presence { wanted: wanted.collect(), names: Mutex::default() }

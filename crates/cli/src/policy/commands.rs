@@ -4,12 +4,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sluicegate_policy::{LimiterPolicy, Policies, escaped};
+use sluicegate_policy::{LimiterPolicy, escaped};
 
 use super::input::{InputError, PolicyArgs};
 use super::levels;
-
-use crate::cli::tell;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -76,13 +74,6 @@ impl ExplainArgs {
             text
         });
         Ok(texts.collect::<Vec<_>>().join("\n"))
-    }
-}
-
-/// Prints the warnings about a policy on standard error.
-pub fn warn(policies: &Policies) {
-    for warning in policies.warnings() {
-        tell(&format_args!("{}\n", warning.in_colour()));
     }
 }
 

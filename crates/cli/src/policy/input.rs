@@ -8,8 +8,7 @@ use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use sluicegate_policy::{Format, LoadError, MAX_BYTES, Policies, PolicyErrors, PolicyFile};
 
-use super::commands::warn;
-use crate::cli::{size, tell};
+use crate::console::tell;
 
 /// A format of policies, as options name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,4 +144,16 @@ impl From<FormatName> for Format {
             FormatName::Json => Format::Json,
         }
     }
+}
+
+/// Prints the warnings about a policy on standard error.
+fn warn(policies: &Policies) {
+    for warning in policies.warnings() {
+        tell(&format_args!("{}\n", warning.in_colour()));
+    }
+}
+
+/// Reads a number of bytes.
+pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::json::is_zero;
+use super::key_summary::is_zero;
 use crate::replay::PenaltyCounts;
 
 /// The counts of a penalty.

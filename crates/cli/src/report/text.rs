@@ -1,6 +1,7 @@
 //! The report for people: at most 100 columns, in colours that the output stream
 //! may remove again.
 
+mod levels;
 mod penalties;
 mod steady;
 mod stores;
@@ -20,7 +21,8 @@ use jiff::tz::TimeZone;
 
 use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
-use super::json::{KeySummary, LimiterSummary, Summary};
+use super::json::{LimiterSummary, Summary};
+use super::key_summary::KeySummary;
 use super::profile::in_short;
 use super::seen::Stamps;
 use crate::log::printable;

@@ -6,14 +6,11 @@
 //! reading of the log tells. In some kinds the limit changes more than the comparison: for those, it is
 //! searched for.
 
-use std::sync::Arc;
-
 use std::time::Duration;
 
-use sluicegate::{ManualClock, Quota, Rate, Refill};
-use sluicegate_policy::NewValue;
+use sluicegate::{Quota, Rate, Refill};
 
-use super::{Share, Vary};
+use super::Share;
 use crate::policy::{Cost, Kind, Rule};
 
 /// The way in which the least limit of a key is found.
@@ -26,9 +23,6 @@ pub(super) enum Method {
     /// By replaying limits.
     Search,
 }
-
-/// The highest limit of a log that is tried, whose memory grows with it.
-const MAX_LOG_LIMIT: u64 = 1 << 24;
 
 /// A part of a limiter that has one limit.
 pub(super) struct Part {
@@ -63,34 +57,6 @@ pub(super) fn parts(kind: &Kind) -> Vec<Part> {
             of.iter().enumerate().flat_map(inner).collect()
         }
         _ => vec![Part { name: None, place: String::new(), kind: kind.clone() }],
-    }
-}
-
-/// Returns the fields of a limiter whose number was chosen, with their values. True stands beside those that
-/// are written even if a policy leaves them out.
-pub(super) fn fields(kind: &Kind, vary: Vary) -> Vec<(&'static str, NewValue, bool)> {
-    let whole = |field, number| (field, NewValue::Whole(number), true);
-    match (vary, kind) {
-        (Vary::Rate, Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota)) => {
-            vec![whole("rate.amount", quota.rate().permits())]
-        }
-        (Vary::Limit, Kind::TokenBucket { quota, initial }) => {
-            let is_told = *initial != quota.burst();
-            vec![whole("limit", quota.burst()), ("initial", NewValue::Whole(*initial), is_told)]
-        }
-        (_, Kind::Gcra { tolerance, .. }) => {
-            let tolerance = humantime::format_duration(*tolerance).to_string();
-            vec![("tolerance", NewValue::Text(tolerance), true)]
-        }
-        (_, Kind::FixedWindow(limit) | Kind::WindowFromFirst(limit)) => {
-            let start = if matches!(kind, Kind::FixedWindow(_)) { "epoch" } else { "first" };
-            vec![whole("limit", limit.permits()), ("start", NewValue::Text(start.to_owned()), true)]
-        }
-        (_, Kind::WeightedLog { limit, capacity }) => {
-            let is_told = *capacity != limit.permits();
-            vec![whole("limit", limit.permits()), ("capacity", NewValue::Whole(*capacity), is_told)]
-        }
-        _ => limit(kind).map(|limit| whole("limit", limit)).into_iter().collect(),
     }
 }
 
@@ -155,31 +121,6 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
         }
         Kind::LeakyMinInterval(_) | Kind::Budget { .. } | Kind::All(_) => return None,
     })
-}
-
-/// Returns the highest number that a limiter of this kind can have.
-pub(super) fn highest(kind: &Kind, vary: Vary) -> u64 {
-    match kind {
-        Kind::SlidingLog(_) => return MAX_LOG_LIMIT,
-        Kind::WeightedLog { limit, capacity } if *capacity == limit.permits() => {
-            return MAX_LOG_LIMIT - 2;
-        }
-        _ => {}
-    }
-    let can_be = |limit| {
-        vary.with(kind, limit)
-            .is_some_and(|kind| kind.limiter(Arc::new(ManualClock::new())).is_ok())
-    };
-    let (mut good, mut bad) = (0, u64::MAX);
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if can_be(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    good
 }
 
 /// Returns the way in which the least limit of a key of this kind is found.

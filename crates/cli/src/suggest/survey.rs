@@ -9,7 +9,7 @@ use sluicegate::{Clock, ManualClock};
 use sluicegate_policy::{KeyOutcome, Overrides};
 
 use super::Vary;
-use super::dial::{self, Method, Part};
+use super::dial::{Method, Part};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind, Rule};
 use crate::replay::keys::is_of_store;
@@ -75,7 +75,7 @@ impl Subject {
         let kind = &part.kind;
         let present = vary.of(kind)?;
         let method = if is_searched { Method::Search } else { vary.method(kind) };
-        let highest = dial::highest(kind, vary);
+        let highest = vary.highest(kind);
         let measure = (method == Method::Level).then(|| vary.with(kind, highest)).flatten();
         let name = super::full_name(rule, part);
         let rule = Rule { kind: kind.clone(), ..rule.clone() };

@@ -5,12 +5,18 @@
 //! fewer tokens. But the least rate of a key follows from the densest of all stretches of its requests, so
 //! it is searched for.
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use sluicegate::{Quota, Rate, Refill};
+use sluicegate::{ManualClock, Quota, Rate, Refill};
+use sluicegate_policy::NewValue;
 
 use super::Share;
 use super::dial::{self, Method};
 use crate::policy::{Cost, Kind, Rule};
+
+/// The highest limit of a log that is tried, whose memory grows with it.
+const MAX_LOG_LIMIT: u64 = 1 << 24;
 
 /// The number that is searched for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize)]
@@ -42,6 +48,65 @@ impl Vary {
                 "only token buckets and meters have a rate beside their burst; search for the limit",
             ),
         }
+    }
+
+    /// Returns the fields of a limiter whose number was chosen, with their values. True stands beside those that
+    /// are written even if a policy leaves them out.
+    pub(super) fn fields(self, kind: &Kind) -> Vec<(&'static str, NewValue, bool)> {
+        let whole = |field, number| (field, NewValue::Whole(number), true);
+        match (self, kind) {
+            (Vary::Rate, Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota)) => {
+                vec![whole("rate.amount", quota.rate().permits())]
+            }
+            (Vary::Limit, Kind::TokenBucket { quota, initial }) => {
+                let is_told = *initial != quota.burst();
+                vec![whole("limit", quota.burst()), ("initial", NewValue::Whole(*initial), is_told)]
+            }
+            (_, Kind::Gcra { tolerance, .. }) => {
+                let tolerance = humantime::format_duration(*tolerance).to_string();
+                vec![("tolerance", NewValue::Text(tolerance), true)]
+            }
+            (_, Kind::FixedWindow(limit) | Kind::WindowFromFirst(limit)) => {
+                let start = if matches!(kind, Kind::FixedWindow(_)) { "epoch" } else { "first" };
+                vec![
+                    whole("limit", limit.permits()),
+                    ("start", NewValue::Text(start.to_owned()), true),
+                ]
+            }
+            (_, Kind::WeightedLog { limit, capacity }) => {
+                let is_told = *capacity != limit.permits();
+                vec![
+                    whole("limit", limit.permits()),
+                    ("capacity", NewValue::Whole(*capacity), is_told),
+                ]
+            }
+            _ => dial::limit(kind).map(|limit| whole("limit", limit)).into_iter().collect(),
+        }
+    }
+
+    /// Returns the highest number that a limiter of this kind can have.
+    pub(super) fn highest(self, kind: &Kind) -> u64 {
+        match kind {
+            Kind::SlidingLog(_) => return MAX_LOG_LIMIT,
+            Kind::WeightedLog { limit, capacity } if *capacity == limit.permits() => {
+                return MAX_LOG_LIMIT - 2;
+            }
+            _ => {}
+        }
+        let can_be = |limit| {
+            self.with(kind, limit)
+                .is_some_and(|kind| kind.limiter(Arc::new(ManualClock::new())).is_ok())
+        };
+        let (mut good, mut bad) = (0, u64::MAX);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            if can_be(middle) {
+                good = middle;
+            } else {
+                bad = middle;
+            }
+        }
+        good
     }
 
     /// Returns the same limiter with another number. `None` if it has none, or cannot have this one.

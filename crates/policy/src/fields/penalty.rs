@@ -3,8 +3,7 @@
 use sluicegate::penalty::PenaltyRule;
 
 use super::requests::OFFENCES_FORM;
-use super::tables::{MAX_SIZE, field, needed};
-use super::{Field, Form};
+use super::{Field, Form, MAX_SIZE, field, needed};
 
 pub(super) static PENALTY: [Field; 7] = [
     needed(

@@ -1,8 +1,7 @@
 //! The fields of a store on a server.
 
 use super::requests::MAX_TEXT;
-use super::tables::{MAX_SIZE, field, needed};
-use super::{Field, Form};
+use super::{Field, Form, MAX_SIZE, field, needed};
 use crate::RedisStore;
 
 static LEASE: [Field; 5] = [

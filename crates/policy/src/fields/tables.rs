@@ -3,7 +3,7 @@
 use super::penalty::PENALTY;
 use super::redis::REDIS;
 use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
-use super::{Field, Form, KindFields};
+use super::{Field, Form, KindFields, MAX_SIZE, field, needed};
 
 /// The longest name of a limiter, in characters.
 pub(crate) const MAX_NAME: usize = 200;
@@ -13,17 +13,6 @@ const MAX_PERMITS: u64 = 1 << 32;
 
 /// The most permits of a day or a longer window of a calendar.
 const MAX_COUNT: u64 = (1 << 47) - 1;
-
-/// The largest number that is read as it is written.
-pub(super) const MAX_SIZE: u64 = u64::MAX;
-
-pub(super) const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field { name, form, is_needed: true, about }
-}
-
-pub(super) const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field { name, form, is_needed: false, about }
-}
 
 /// The fields of the file.
 pub(crate) static TOP: [Field; 5] = [

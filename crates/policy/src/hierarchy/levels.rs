@@ -14,7 +14,7 @@ use sluicegate::{Clock, Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
 use super::patterns::Patterns;
-use super::request::Refused;
+use super::refused::Refused;
 use super::settleable::BoxedSettle;
 use crate::Kind;
 

@@ -2,15 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use sluicegate::Grant;
 use sluicegate::keyed::KeyEstimate;
 use sluicegate::settle::{Settled, Unpaid};
-use sluicegate::{Denied, Grant};
 
 use super::BoxedSettle;
 use super::levels::{Levels, Store};
-use crate::escaped;
+use super::refused::Refused;
 
 /// A request with its key at each level, which can be asked for more than once.
 ///
@@ -180,50 +179,4 @@ fn kept(
     store: &Arc<Store>,
 ) -> KeyEstimate<'static, str, BoxedSettle> {
     part.into_owned(store).expect("the estimate was taken from this store")
-}
-
-/// The refusal of a request: the level that has to be waited for longest, and its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    pub(super) level: Arc<str>,
-    pub(super) which: usize,
-    pub(super) denied: Denied,
-}
-
-impl Refused {
-    /// Returns the name of the level that refused.
-    #[must_use]
-    pub fn level(&self) -> &str {
-        &self.level
-    }
-
-    /// Returns the index of that level, by which [`Request::keys`] has its key.
-    #[must_use]
-    pub fn which(&self) -> usize {
-        self.which
-    }
-
-    /// Returns the answer of that level.
-    #[must_use]
-    pub fn denied(&self) -> Denied {
-        self.denied
-    }
-
-    /// Returns the longest wait of all levels that refuse, or `None` if waiting alone will not help.
-    #[must_use]
-    pub fn retry_after(&self) -> Option<Duration> {
-        self.denied.retry_after()
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "level \"{}\": {}", escaped(&self.level), self.denied)
-    }
-}
-
-impl std::error::Error for Refused {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.denied)
-    }
 }

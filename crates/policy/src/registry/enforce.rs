@@ -13,8 +13,8 @@ use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
 use super::offenders::Offenders;
 use super::past::Past;
-use super::place::Terms;
 use super::slot::Slot;
+use super::terms::Terms;
 use crate::{Kind, LimiterPolicy, Unbuildable};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {

@@ -18,7 +18,7 @@ use sluicegate::{Denied, Grant, KeyTable, Keyed, Limiter};
 use super::build::Before;
 use super::change::Steps;
 use super::clocks::{Clocks, SharedClock};
-use super::limiter_of_kind::LimiterOfKind;
+use super::limiter_of_kind::{LimiterOfKind, if_counts};
 use crate::{Kind, LimiterPolicy, Room, Unbuildable};
 
 const CHECKED: &str = "limiters with these numbers were built before the store was";
@@ -343,20 +343,6 @@ fn of_buckets(policy: &LimiterPolicy) -> Option<&Kind> {
     let is_bucket = matches!(policy.kind, Kind::TokenBucket { .. });
     let are_buckets = is_bucket && policy.overrides.is_empty() && policy.kind.is_new_when_full();
     are_buckets.then_some(&policy.kind)
-}
-
-/// Returns an answer if it counts. Both kinds of answers by themselves, so that neither has to be there as
-/// a whole for that.
-#[inline(always)]
-pub(super) fn if_counts(
-    answer: Result<Grant, Denied>,
-    counts: impl Fn() -> bool,
-) -> Option<Result<Grant, Denied>> {
-    match answer {
-        Ok(grant) if counts() => Some(Ok(grant)),
-        Err(denied) if counts() => Some(Err(denied)),
-        _ => None,
-    }
 }
 
 fn is_kept(policy: &LimiterPolicy) -> bool {

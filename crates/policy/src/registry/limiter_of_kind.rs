@@ -18,7 +18,6 @@ use sluicegate::{
 };
 
 use super::clocks::SharedClock;
-use super::keys::if_counts;
 
 /// A limiter of one of the kinds of a policy. A clone is the same limiter.
 #[derive(Debug)]
@@ -251,5 +250,19 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterOfKind<C, U> {
 
     fn healed(&self) -> u64 {
         each_kind!(self, limiter => Limiter::healed(&**limiter))
+    }
+}
+
+/// Returns an answer if it counts. Both kinds of answers by themselves, so that neither has to be there as
+/// a whole for that.
+#[inline(always)]
+pub(super) fn if_counts(
+    answer: Result<Grant, Denied>,
+    counts: impl Fn() -> bool,
+) -> Option<Result<Grant, Denied>> {
+    match answer {
+        Ok(grant) if counts() => Some(Ok(grant)),
+        Err(denied) if counts() => Some(Err(denied)),
+        _ => None,
     }
 }

@@ -19,7 +19,8 @@ use super::generation::Generation;
 use super::offenders::Offenders;
 use super::past::Past;
 use super::shadow::Shadow;
-use crate::{Cost, LimiterPolicy};
+use super::terms::Terms;
+use crate::LimiterPolicy;
 
 /// A limiter, and all that its policy says of how it is asked.
 #[derive(Clone, Debug)]
@@ -42,33 +43,6 @@ impl<L> InForce<L> {
         if let (Some(offenders), Some(denied)) = (&self.offenders, denied) {
             offenders.note(key, denied);
         }
-    }
-}
-
-/// The terms of a policy that the handle applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Terms {
-    /// Permits of a call that names none.
-    pub(super) cost: u64,
-    /// True if denials are only counted.
-    pub(super) is_shadow: bool,
-    /// True if callers may stand in line.
-    pub(super) waits: bool,
-}
-
-impl Terms {
-    pub(super) fn of(policy: &LimiterPolicy) -> Terms {
-        let cost = match &policy.cost {
-            Cost::Permits(permits) => *permits,
-            // They depend on the request, so the caller is to name the permits.
-            Cost::Bytes | Cost::Named(_) | Cost::Rules(_) => 1,
-        };
-        Terms { cost, is_shadow: policy.shadow, waits: policy.wait.is_some() && !policy.shadow }
-    }
-
-    /// Returns true if a caller that the limiter denies so may wait for its permits.
-    pub(super) fn may_wait(self, denied: &Denied) -> bool {
-        self.waits && !matches!(denied, Denied::TooLarge { .. })
     }
 }
 

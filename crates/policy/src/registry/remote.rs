@@ -16,9 +16,10 @@ use sluicegate::compose::AnswerCounters;
 use sluicegate::penalty::Standing;
 use sluicegate::{Denied, Grant};
 
-use super::place::Terms;
+use super::remote_failure::RemoteFailure;
 use super::servers::{Fallbacks, LeaseStatistics, ServerStatistics};
 use super::shadow::{Pass, Shadow, ShadowCounts};
+use super::terms::Terms;
 use crate::{KeyField, LimiterPolicy};
 
 /// A client of a server, which makes the limiters of policies there.
@@ -93,18 +94,6 @@ pub struct RemoteAnswer {
     pub answer: Result<Grant, Denied>,
     /// True if the server gave no answer, so that the policy's `on_failure` has.
     pub is_fallback: bool,
-}
-
-/// The reason for which there is no decision.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RemoteFailure {
-    /// The server gave no answer, and the policy grants nothing then.
-    #[error("the server of the limit gives no answer: {0}")]
-    Unavailable(String),
-    /// The key cannot be one on the server.
-    #[error("{0}")]
-    Key(String),
 }
 
 /// A request that may go on, by a decision of a server.

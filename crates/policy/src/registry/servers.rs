@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Registry;
 use super::clocks::SharedClock;
-use super::remote::RemoteFailure;
+use super::remote_failure::RemoteFailure;
 
 /// The requests to a server so far, and whether it is asked now: see [`Registry::servers`].
 #[derive(Clone, Debug, PartialEq, Eq)]

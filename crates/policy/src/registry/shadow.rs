@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sluicegate::{Denied, Grant};
 
-use super::place::Terms;
+use super::terms::Terms;
 
 /// The answer to a call that may go on: it was granted its permits, or denied by a limiter with `shadow`,
 /// which only counts what it would deny.

@@ -15,8 +15,9 @@ use sluicegate::{Denied, Grant};
 
 use super::before_wait::BeforeWait;
 use super::offenders::Offenders;
-use super::place::{InForce, Place, Terms};
+use super::place::{InForce, Place};
 use super::shadow::{self, Pass};
+use super::terms::Terms;
 use crate::LimiterPolicy;
 
 /// Limiters that callers can stand in line for, by a line that stays when another takes the place.

@@ -1,46 +1,23 @@
 //! Checks whether a server is one for the limiters that are to be on it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use sluicegate_policy::ConnectError;
 
-use super::servers::{Known, Scheme, Server};
-use crate::KeySpace;
+use super::servers::{Known, Scheme};
 use crate::error::StoreError;
 use crate::guarded::Causes;
 use crate::run_script::{Run, RunScript};
-use crate::script::{CHECK, RESET, Script};
+use crate::script::CHECK;
 
-/// The part of a server that its limiters need.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Needs {
-    /// Beginnings of names, and names of two slots that no limiter has.
-    names: BTreeMap<String, [String; 2]>,
-    commands: BTreeSet<&'static str>,
-}
-
-impl Needs {
-    /// Notes that a limiter with a script has names in `keys`.
-    pub(super) fn add(&mut self, keys: &KeySpace, script: &'static Script) {
-        // No key is too short.
-        if let (Ok(one), Ok(other)) = (keys.name("check", "0"), keys.name("check", "1")) {
-            let prefix = one.trim_end_matches("check:{0}").to_owned();
-            self.names.insert(prefix, [one, other]);
-        }
-        self.commands.extend(script.commands().into_iter().chain(RESET.commands()));
-    }
-
+impl Known {
     /// Asks a server, whether or not it is left alone. Changes nothing there.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if it gives no answer; [`ConnectError`], which begins with a verb, if it will never serve.
-    pub(super) async fn check(
-        &self,
-        Known { name: url, scheme, server, .. }: &Known,
-    ) -> Result<Result<(), ConnectError>, StoreError> {
-        for (prefix, names) in &self.names {
-            let missing = match self.ask(server, *scheme, names).await {
+    pub(super) async fn check(&self) -> Result<Result<(), ConnectError>, StoreError> {
+        let Known { name: url, scheme, .. } = self;
+        for (prefix, names) in &self.needs.names {
+            let missing = match self.ask(names).await {
                 Ok(denied) => self.missing(&denied),
                 Err(error) => {
                     return match unfit(&error, *scheme, url, prefix) {
@@ -62,18 +39,13 @@ impl Needs {
     }
 
     fn missing(&self, denied: &[i64]) -> Vec<&'static str> {
-        let commands = self.commands.iter().zip(denied);
+        let commands = self.needs.commands.iter().zip(denied);
         commands.filter(|(_, denied)| **denied != 0).map(|(command, _)| *command).collect()
     }
 
-    async fn ask(
-        &self,
-        server: &Server,
-        scheme: Scheme,
-        names: &[String; 2],
-    ) -> Result<Vec<i64>, StoreError> {
+    async fn ask(&self, names: &[String; 2]) -> Result<Vec<i64>, StoreError> {
         let mut arguments = Vec::new();
-        for command in &self.commands {
+        for command in &self.needs.commands {
             let words = trial(command);
             arguments.push((words.len() + 1).to_string());
             arguments.push((*command).to_owned());
@@ -82,10 +54,10 @@ impl Needs {
         let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
         // A node of a cluster refuses keys of two slots, which one server takes.
         let names = names.each_ref().map(String::as_str);
-        let keys = if scheme == Scheme::Cluster { &names[..1] } else { &names[..] };
+        let keys = if self.scheme == Scheme::Cluster { &names[..1] } else { &names[..] };
         let run = Run { script: &CHECK, keys, arguments: &arguments };
         // Its own time-outs are those of a connection and of an answer.
-        server.runner().run(run).await
+        self.server.runner().run(run).await
     }
 }
 

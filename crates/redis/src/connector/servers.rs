@@ -11,7 +11,7 @@ use redis::{
 };
 use sluicegate_policy::{ConnectError, PasswordFrom, RedisStore};
 
-use super::fit::Needs;
+use super::needs::Needs;
 use crate::error::StoreError;
 use crate::run_script::{Run, RunScript};
 use crate::{Async, Cluster, Guarded, Sentinels};

@@ -3,6 +3,9 @@
 //! Grants are spent from a word, without a lock. A caller that finds too few permits there takes the key's lock, and is
 //! denied by a denial that is remembered; or waits for the request that is on its way; or sets one off.
 
+pub(crate) mod ask;
+pub(crate) mod flight;
+
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,12 +14,12 @@ use std::time::Duration;
 
 use sluicegate::{Denied, Grant};
 
+use self::ask::Ask;
+use self::flight::{Flight, Told, Waiter};
 use super::denial::CachedDenial;
-use super::flight::Flight;
 use super::lots::{Lot, Lots};
 use super::size::LeaseSize;
 use super::terms::LeaseTerms;
-use super::waiter::{Ask, Told, Waiter};
 use super::word::{LeaseWord, Spent};
 use crate::decision::Verb;
 

@@ -9,13 +9,13 @@ use std::sync::{Arc, Weak};
 use sluicegate::clock::DefaultClock;
 use sluicegate::{Clock, Denied, Grant};
 
-use super::flight::Flight;
+use super::key::ask::Ask;
+use super::key::flight::{Flight, Told};
 use super::key::{Entered, LeasedKey, Tried};
 use super::keys::LeasedKeys;
 use super::lots::Lot;
 use super::options::{LeaseError, LeaseOptions};
 use super::terms::LeaseTerms;
-use super::waiter::{Ask, Told};
 use crate::decision::{Decision, Verb};
 use crate::error::{KeyError, StoreError, TryAcquireError};
 use crate::limit::RedisLimit;

@@ -6,10 +6,9 @@ use sluicegate::Grant;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use super::flight::Flight;
 use super::key::LeasedKey;
+use super::key::flight::{Flight, Told};
 use super::limiter::{GiveBack, LeasedLimiter, Next, Shared, Sweep};
-use super::waiter::Told;
 use crate::decision::{Decision, Verb};
 use crate::error::{StoreError, TryAcquireError};
 use crate::run_script::{Run, RunScript};

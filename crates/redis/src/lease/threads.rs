@@ -5,10 +5,9 @@ use std::thread;
 
 use sluicegate::{Denied, Grant};
 
-use super::flight::Flight;
 use super::key::LeasedKey;
+use super::key::flight::{Flight, Told};
 use super::limiter::{LeasedLimiter, Next, Sweep};
-use super::waiter::Told;
 use crate::decision::{Decision, Verb};
 use crate::error::{StoreError, TryAcquireError};
 use crate::run_script::{Run, RunScriptBlocking};

@@ -12,7 +12,7 @@ use sluicegate_policy::{
 };
 
 use super::answer::{Answer, Decision, Reason};
-use super::check::CheckError;
+use super::check_error::CheckError;
 use crate::bounded_key::bound;
 use crate::limiters::{Handle, NamedLimiter};
 

@@ -8,8 +8,9 @@ use memchr::memchr_iter;
 use super::error::{HeaderError, nearest};
 use super::found::Found;
 use super::names::{Names, Slot};
-use super::{Record, reader::Scratch};
-use crate::log::line::{ABSENT, BadLine, shown};
+use super::record::{Record, Scratch};
+use crate::log::columns::ABSENT;
+use crate::log::line::{BadLine, shown};
 
 /// The columns that a message lists, and the characters of each.
 const LISTED: usize = 40;

@@ -5,9 +5,10 @@ use std::ops::Range;
 use bstr::ByteSlice;
 use sluicegate_policy::path_of_target;
 
+use super::super::columns::ABSENT;
 use super::super::columns::Columns;
 use super::super::line::{
-    ABSENT, BadLine, Line, is_no_answer, is_status, last_of_list, request, shown, size,
+    BadLine, Line, is_no_answer, is_status, last_of_list, request, shown, size,
 };
 use super::names::{SLOTS, Slot};
 use super::time::{self, Stamp};

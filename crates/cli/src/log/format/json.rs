@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::found::Found;
 use super::names::{Names, Wanted};
-use super::{Record, reader::Scratch};
+use super::record::{Record, Scratch};
 use crate::log::line::{BadLine, shown};
 use crate::log::presence::Presence;
 

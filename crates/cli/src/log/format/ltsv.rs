@@ -2,8 +2,9 @@
 
 use super::found::Found;
 use super::names::Names;
-use super::{Record, reader::Scratch};
-use crate::log::line::{ABSENT, BadLine};
+use super::record::{Record, Scratch};
+use crate::log::columns::ABSENT;
+use crate::log::line::BadLine;
 use crate::log::presence::Presence;
 
 /// Reads one line. Each field is where its best label is.

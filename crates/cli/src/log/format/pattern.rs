@@ -14,7 +14,8 @@ use super::super::columns::{Asked, AskedColumn};
 use super::found::Found;
 use super::names::{Names, Slot};
 use super::{FormatError, Record, Used};
-use crate::log::line::{ABSENT, BadLine};
+use crate::log::columns::ABSENT;
+use crate::log::line::BadLine;
 
 /// A pattern that has been read.
 #[derive(Clone, Debug)]

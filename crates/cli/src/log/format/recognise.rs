@@ -4,9 +4,10 @@ use std::io;
 
 use super::error::HeaderError;
 use super::prefix::PrefixId;
-use super::reader::{Reader, Scratch};
+use super::reader::Reader;
+use super::record::Scratch;
 use super::{Candidate, Format, Kind};
-use crate::log::line::ABSENT;
+use crate::log::columns::ABSENT;
 
 /// The lines that are looked at, which are not blank.
 const LINES: usize = 30;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::found::{Day, Found};
 use super::names::{Names, Slot};
 use super::{Record, csv};
-use crate::log::line::{ABSENT, BadLine, shown};
+use crate::log::columns::ABSENT;
+use crate::log::line::{BadLine, shown};
 
 /// The fields of the last `#Fields:` line.
 #[derive(Clone)]

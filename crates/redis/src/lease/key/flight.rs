@@ -4,12 +4,12 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::Denied;
+use sluicegate::{Denied, Grant};
 
-use super::denial::CachedDenial;
-use super::key::{LeasedKey, Slow};
-use super::terms::LeaseTerms;
-use super::waiter::{Told, Waiter};
+use super::super::denial::CachedDenial;
+use super::super::terms::LeaseTerms;
+use super::ask::Ask;
+use super::{LeasedKey, Slow};
 use crate::error::StoreError;
 use crate::limit::reply::Reply;
 
@@ -43,7 +43,7 @@ pub(crate) struct Flight {
 // MODEL: none; the permits are in the word.
 impl Flight {
     /// Starts a request for callers that need more than the `hand`.
-    pub(super) fn start(
+    pub(in crate::lease) fn start(
         key: &Arc<LeasedKey>,
         slow: &mut Slow,
         counted: Vec<Waiter>,
@@ -66,7 +66,7 @@ impl Flight {
     }
 
     /// Starts a request for a lease alone, of which `left` permits are left, and may be spent meanwhile.
-    pub(super) fn ahead(
+    pub(in crate::lease) fn ahead(
         key: &Arc<LeasedKey>,
         slow: &mut Slow,
         left: u64,
@@ -275,5 +275,34 @@ impl Drop for Flight {
             self.key.word.add(self.hand);
             self.key.word.clear_flying();
         }
+    }
+}
+
+/// The message to a caller that waits.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Answer(Result<Grant, Denied>),
+    /// The server did not answer.
+    Failed(StoreError),
+    /// The caller is to carry the next request to the server, and waits on for its own answer.
+    Lead(Flight, oneshot::Receiver<Told>),
+}
+
+/// A caller that waits, as those who answer it see it.
+#[derive(Debug)]
+pub(in crate::lease) struct Waiter {
+    pub(in crate::lease) ask: Ask,
+    answer: oneshot::Sender<Told>,
+}
+
+impl Waiter {
+    pub(in crate::lease) fn new(ask: Ask) -> (Waiter, oneshot::Receiver<Told>) {
+        let (answer, receiver) = oneshot::channel();
+        (Waiter { ask, answer }, receiver)
+    }
+
+    /// Tells the caller; returns the message if the caller has gone.
+    pub(in crate::lease) fn tell(self, told: Told) -> Result<(), Told> {
+        self.answer.send(told).map_err(oneshot::SendError::into_inner)
     }
 }

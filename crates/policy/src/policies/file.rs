@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{Format, LoadError, MAX_BYTES, Policies, PolicyErrors};
+use super::{LoadError, MAX_BYTES, Policies};
+use crate::error_snippet::PolicyErrors;
+use crate::format::Format;
 
 /// A file of policies, and how it is read.
 ///
