@@ -92,7 +92,7 @@ async fn main() -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[path = "../tests/support/proxy.rs"]
+#[path = "../tests/http/support/proxy.rs"]
 mod proxy;
 
 #[cfg(test)]

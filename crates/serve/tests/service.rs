@@ -24,13 +24,13 @@ mod keys;
 mod levels;
 #[path = "service/metrics.rs"]
 mod metrics;
-#[path = "../../http/tests/support/nginx.rs"]
+#[path = "../../http/tests/http/support/nginx.rs"]
 mod nginx;
 #[path = "service/offences.rs"]
 mod offences;
 #[path = "service/proxies.rs"]
 mod proxies;
-#[path = "../../http/tests/support/proxy.rs"]
+#[path = "../../http/tests/http/support/proxy.rs"]
 mod proxy;
 #[path = "../../redis/src/tests/server.rs"]
 #[allow(dead_code, reason = "the tests of the crate that it is of use more of it")]

@@ -27,12 +27,9 @@ use tonic_types::StatusExt;
 use tonic_web::{GrpcWebClientLayer, GrpcWebLayer};
 use tower::ServiceBuilder;
 
-#[path = "grpc/media_types.rs"]
+use crate::nginx;
+
 mod media_types;
-#[path = "support/nginx.rs"]
-mod nginx;
-#[path = "support/proxy.rs"]
-mod proxy;
 
 /// Serves the health service behind a layer, until the test ends.
 async fn serve(layer: RateLimitLayer) -> SocketAddr {

@@ -22,41 +22,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-#[path = "axum/by_policy.rs"]
 mod by_policy;
-#[path = "axum/crowd.rs"]
 mod crowd;
-#[path = "axum/guesses_at_once.rs"]
 mod guesses_at_once;
-#[path = "axum/known_faults.rs"]
 mod known_faults;
-#[path = "support/nginx.rs"]
-mod nginx;
-#[path = "axum/proxies.rs"]
 mod proxies;
-#[path = "support/proxy.rs"]
-mod proxy;
-#[path = "../../redis/src/tests/server.rs"]
+#[path = "../../../redis/src/tests/server.rs"]
 #[allow(dead_code, reason = "the tests of the crate that it is of use more of it")]
 mod redis_server;
-#[path = "axum/spoofing.rs"]
 mod spoofing;
 
-#[path = "axum/in_flight.rs"]
 mod in_flight;
-#[path = "axum/on_redis.rs"]
 mod on_redis;
-#[path = "axum/registry.rs"]
 mod registry;
-#[path = "axum/remote.rs"]
 mod remote;
-#[path = "axum/settled.rs"]
 mod settled;
-#[path = "axum/stacked.rs"]
 mod stacked;
-#[path = "axum/waiting.rs"]
 mod waiting;
-#[path = "axum/waiting_per_key.rs"]
 mod waiting_per_key;
 
 /// Serves an app until the test ends.

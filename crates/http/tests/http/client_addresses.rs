@@ -7,11 +7,8 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use sluicegate_http::client_address::UnknownClient::*;
 use sluicegate_http::client_address::*;
 
-#[path = "client_addresses/behind.rs"]
 mod behind;
-#[path = "client_addresses/keys.rs"]
 mod keys;
-#[path = "client_addresses/x_forwarded_for.rs"]
 mod x_forwarded_for;
 
 /// A proxy in a trusted network, the client, and what the client pretends to be.

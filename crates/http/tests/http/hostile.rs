@@ -4,11 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate_http::fields::MAX_ITEMS;
 
-#[path = "hostile/address.rs"]
 mod address;
-#[path = "hostile/fields.rs"]
 mod fields;
-#[path = "hostile/forwarded.rs"]
 mod forwarded;
 
 fn one_of(texts: &[&'static str]) -> impl Strategy<Value = &'static str> + use<> + Clone {

@@ -8,15 +8,10 @@ use sluicegate_policy::{
     Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError,
 };
 
-#[path = "registry/counted.rs"]
 mod counted;
-#[path = "registry/keys.rs"]
 mod keys;
-#[path = "registry/levels.rs"]
 mod levels;
-#[path = "registry/penalties.rs"]
 mod penalties;
-#[path = "registry/remote.rs"]
 mod remote;
 
 type TestClock = Arc<ManualClock>;
@@ -361,4 +356,17 @@ fn a_handle_is_a_limiter_that_threads_share() {
     assert!(clock.now_nanos() > 0 && !erased.is_idle());
     erased.reset();
     assert!(handle.try_acquire(10).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_the_file_is_no_file_to_read_again() {
+    let registry = Registry::new(Policies::from_toml("p.toml", &one(BUCKET)).unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.toml");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let error = registry.reload_path(&path).unwrap_err().to_string();
+    assert!(error.contains("no regular file, so it cannot be read again"), "{error}");
+    assert_eq!(registry.names().len(), 1);
 }

@@ -18,31 +18,18 @@ use sluicegate_http::fields::{FieldVersion, Problem, ProblemType, QuotaPolicy, R
 use sluicegate_http::layer::*;
 use tower::{Layer, ServiceExt, service_fn};
 
-#[path = "layer/body.rs"]
 mod body;
-#[path = "layer/both_ways.rs"]
 mod both_ways;
-#[path = "layer/counted_once.rs"]
 mod counted_once;
-#[path = "layer/counts.rs"]
 mod counts;
-#[path = "layer/keys.rs"]
 mod keys;
-#[path = "layer/known_faults.rs"]
 mod known_faults;
-#[path = "layer/no_response.rs"]
 mod no_response;
-#[path = "layer/options.rs"]
 mod options;
-#[path = "layer/penalized.rs"]
 mod penalized;
-#[path = "layer/plain.rs"]
 mod plain;
-#[path = "layer/service.rs"]
 mod service;
-#[path = "layer/settled.rs"]
 mod settled;
-#[path = "layer/several.rs"]
 mod several;
 
 type Body = Vec<u8>;

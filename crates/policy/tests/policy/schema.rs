@@ -30,7 +30,7 @@ fn every_good_policy_is_valid() {
     }});
     for policy in [
         value(include_str!("policies/every_option.toml")),
-        value(include_str!("../../cli/sample/policy.toml")),
+        value(include_str!("../../../cli/sample/policy.toml")),
         named,
     ] {
         Policies::from_json("p", &policy.to_string()).unwrap();
@@ -42,7 +42,7 @@ fn every_good_policy_is_valid() {
 
 /// Policies of the table of mistakes as JSON, if they are in JSON or TOML that can be read.
 fn mistakes() -> Vec<(String, Value)> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mistakes.txt");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policy/mistakes.txt");
     let file = fs::read_to_string(file).unwrap();
     let mut policies = Vec::new();
     for block in file.split("\n=== ").skip(1) {

@@ -14,7 +14,7 @@ use sluicegate_policy::{
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
 const NAMED: &str = include_str!("policies/named.yaml");
-const SAMPLE: &str = include_str!("../../cli/sample/policy.toml");
+const SAMPLE: &str = include_str!("../../../cli/sample/policy.toml");
 
 fn limiters(format: Format, text: &str) -> Vec<LimiterPolicy> {
     let policies = Policies::from_text(format, "p", text);
@@ -238,7 +238,10 @@ fn files_are_read_by_the_end_of_their_names() {
     let Err(LoadError::Policy(errors)) = load("large.toml", &b"# \n".repeat(400_000)) else {
         panic!("it is too large");
     };
-    assert_eq!(errors.as_slice()[0].expected(), "expected at most 1048576 bytes");
+    assert_eq!(
+        errors.as_slice()[0].expected(),
+        "it has at least 1048577 bytes: must be at most 1048576, or what --policy-size or PolicyFile::with_max_bytes says"
+    );
     let Err(LoadError::Policy(errors)) = load("fits.toml", &b" ".repeat(1 << 20)) else {
         panic!("it has no limiter");
     };
@@ -253,4 +256,21 @@ fn of_many_mistakes_the_first_fifty_are_kept() {
     let errors = Policies::from_toml("p", &limiters.concat()).unwrap_err();
     assert_eq!((errors.as_slice().len(), errors.more()), (50, 10));
     assert!(errors.to_string().ends_with("\n\nerror: 10 more"));
+}
+
+#[test]
+fn a_file_is_read_as_it_is_said_whatever_its_name_and_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.conf");
+    let padding = "# padding\n".repeat(200_000);
+    let yaml = "limiters: { a: { policy: gcra, key: all, interval: 1 s, tolerance: 0 s } }";
+    std::fs::write(&path, format!("{yaml}\n{padding}")).unwrap();
+    let file = sluicegate_policy::PolicyFile::from(&path).with_format(Format::Yaml);
+    let error = Policies::from_path(file.clone()).unwrap_err().to_string();
+    assert!(error.contains("must be at most 1048576, or what --policy-size"), "{error}");
+    let file = file.with_max_bytes(4 << 20);
+    assert_eq!(Policies::from_path(file.clone()).unwrap().limiters().len(), 1);
+    let registry = sluicegate_policy::Registry::open(file.clone()).unwrap();
+    std::fs::write(&path, format!("{}\n{padding}", yaml.replace("1 s", "2 s"))).unwrap();
+    assert_eq!(registry.reload_path(file).unwrap().len(), 1);
 }

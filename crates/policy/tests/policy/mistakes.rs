@@ -6,7 +6,7 @@ use std::fs;
 
 use sluicegate_policy::{Format, Policies};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mistakes.txt");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policy/mistakes.txt");
 
 /// A policy, and what is said of it.
 struct Case<'a> {

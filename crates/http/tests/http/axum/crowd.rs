@@ -54,7 +54,10 @@ async fn ten_thousand_connections_at_once_get_what_their_clients_may() {
     let app = Router::new().route("/", get(hello));
     let server = serve(app.layer(RateLimitLayer::new(Limit::per_client(store)))).await;
     let clients = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crowd::ten_thousand_connections_at_once_get_what_their_clients_may"])
+        .args([
+            "--exact",
+            "axum::crowd::ten_thousand_connections_at_once_get_what_their_clients_may",
+        ])
         .arg("--nocapture")
         .env(SERVER, server.to_string())
         .stdout(Stdio::piped())

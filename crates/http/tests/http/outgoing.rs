@@ -8,21 +8,13 @@ use sluicegate::ManualClock;
 use sluicegate_http::fields::ResponseFields;
 use sluicegate_http::outgoing::{Bounds, Sending, ServerLimits};
 
-#[path = "outgoing/bounds.rs"]
 mod bounds;
-#[path = "outgoing/layer.rs"]
 mod layer;
-#[path = "outgoing/limits.rs"]
 mod limits;
-#[path = "outgoing/loopback.rs"]
 mod loopback;
-#[path = "outgoing/order.rs"]
 mod order;
-#[path = "outgoing/retries.rs"]
 mod retries;
-#[path = "outgoing/simulated.rs"]
 mod simulated;
-#[path = "outgoing/turns.rs"]
 mod turns;
 
 type Clock = Arc<ManualClock>;
