@@ -53,6 +53,19 @@ impl Filter {
         *self == Filter::default()
     }
 
+    /// Returns true if whether it has a request depends on that field of it.
+    pub(crate) fn depends_on(&self, field: KeyField) -> bool {
+        match field {
+            KeyField::Method => !self.method.is_empty(),
+            KeyField::Path => !self.path_prefix.is_empty() || !self.path.is_empty(),
+            KeyField::StatusClass => !self.status_class.is_empty(),
+            KeyField::Status => !self.status.is_empty(),
+            KeyField::Client => !self.client.0.is_empty(),
+            KeyField::Agent => !self.agent_contains.texts.is_empty(),
+            KeyField::User | KeyField::Referer | KeyField::All => false,
+        }
+    }
+
     /// Returns true if the set has the request. Does not allocate, but for path templates with more
     /// than four parameters.
     #[must_use]

@@ -75,13 +75,13 @@ impl PathTemplates {
     }
 }
 
-/// Returns the path of a request's target: what stands before the query, without scheme and host.
+/// Returns the path of a request's target: what stands before the query and the fragment, without scheme and host.
 ///
 /// The path is as it was sent: percent-encoding and dot segments are left as they are. A target that is no
 /// path, such as `*` or the authority of a CONNECT, is returned whole.
 #[must_use]
 pub fn path_of_target(target: &[u8]) -> &[u8] {
-    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let path = target.split(|byte| matches!(byte, b'?' | b'#')).next().unwrap_or_default();
     if path.first() == Some(&b'/') {
         return path;
     }
@@ -138,8 +138,8 @@ impl fmt::Debug for PathTemplates {
 /// Returns a path in the one spelling in which policies compare it, so that another spelling escapes no limit. It has no
 /// query.
 ///
-/// * Escapes are decoded once: `/%6cogin` is `/login`. Those of `/`, `%`, `?`, `#`, spaces and controls stay, in upper
-///   case, and so do bytes that are not UTF-8.
+/// * Escapes are decoded once: `/%6cogin` and `/x%2f..%2flogin` are `/login`, as for nginx. Those of `%`, `?`, `#`, spaces
+///   and controls stay, in upper case, and so do bytes that are not UTF-8.
 /// * Empty segments and `.` are left out, and `..` leaves out the segment before it: `//login`, `/./login` and
 ///   `/a/../login` are `/login`. A slash at the end stays.
 /// * A text that does not begin with a slash, such as `*`, is itself.
@@ -195,7 +195,7 @@ fn decoded(path: &[u8]) -> Vec<u8> {
     while let Some(byte) = path.get(at) {
         let escape = (*byte == b'%').then(|| Some(digit(at + 1)? * 16 + digit(at + 2)?)).flatten();
         match escape.and_then(|code| u8::try_from(code).ok()) {
-            Some(code @ (0..=b' ' | b'/' | b'%' | b'?' | b'#' | 0x7f)) => {
+            Some(code @ (0..=b' ' | b'%' | b'?' | b'#' | 0x7f)) => {
                 // Writing to a vector cannot fail.
                 let _ = write!(bytes, "%{code:02X}");
                 at += 3;
@@ -255,6 +255,8 @@ mod tests {
     fn a_path_has_no_scheme_no_host_and_no_query() {
         for (target, path) in [
             ("/a/b?c=/d", "/a/b"),
+            ("/a/b#c", "/a/b"),
+            ("/a/b#?c", "/a/b"),
             ("https://www.example.com:443/a/b?c", "/a/b"),
             ("http://[2001:db8::1]:80", "/"),
             ("http://host?q=/a", "/"),
@@ -305,7 +307,11 @@ mod tests {
             ("/..", "/"),
             ("/.well-known/x", "/.well-known/x"),
             ("/..a/...", "/..a/..."),
-            ("/a%2fb", "/a%2Fb"),
+            ("/a%2fb", "/a/b"),
+            ("/x%2f..%2flogin", "/login"),
+            ("/%2flogin", "/login"),
+            ("/static/..%2Flogin", "/login"),
+            ("/%2e%2e%2flogin", "/login"),
             ("/%256cogin", "/%256cogin"),
             ("/a%3fb%23%20%0a", "/a%3Fb%23%20%0A"),
             ("/caf%c3%a9", "/caf\u{e9}"),

@@ -95,7 +95,7 @@ impl Policies {
     /// [`PolicyErrors`], all mistakes of the text.
     pub fn from_text(format: Format, name: &str, text: &str) -> Result<Policies, PolicyErrors> {
         if text.len() > MAX_BYTES {
-            return Err(too_large(name, MAX_BYTES));
+            return Err(too_large(name, text.len(), MAX_BYTES));
         }
         Policies::checked(format, name, text)
     }
@@ -131,7 +131,7 @@ impl Policies {
         bytes: &[u8],
     ) -> Result<Policies, PolicyErrors> {
         if bytes.len() > max_bytes {
-            return Err(too_large(name, max_bytes));
+            return Err(too_large(name, bytes.len(), max_bytes));
         }
         if is_utf16(bytes) {
             let title = "this is text in UTF-16";
@@ -218,8 +218,13 @@ fn is_utf16(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..])
 }
 
-fn too_large(name: &str, max_bytes: usize) -> PolicyErrors {
-    let label = format!("expected at most {max_bytes} bytes");
+fn too_large(name: &str, bytes: usize, max_bytes: usize) -> PolicyErrors {
+    // No more is read of a file than tells that it is too large.
+    let least = if bytes == max_bytes.saturating_add(1) { "at least " } else { "" };
+    let label = format!(
+        "it has {least}{bytes} bytes: must be at most {max_bytes}, or what --policy-size or \
+         PolicyFile::with_max_bytes says"
+    );
     let problem = Problem::new(0..0, "", "this is too large to be a policy", label);
     Source::new(name, "").errors(vec![problem])
 }

@@ -1,6 +1,7 @@
 //! The part that one request has in a limiter.
 
 use crate::key::KeyOutcome;
+use crate::key_field::KeyField;
 use crate::limiter::LimiterPolicy;
 use crate::request::RequestFields;
 
@@ -54,5 +55,11 @@ impl LimiterPolicy {
     #[must_use]
     pub fn judges(&self, request: &impl RequestFields) -> bool {
         self.filter.matches(request) && !self.except.iter().any(|except| except.matches(request))
+    }
+
+    /// Returns true if `match` or `except` depends on a field of the request.
+    #[must_use]
+    pub fn filters_by(&self, field: KeyField) -> bool {
+        std::iter::once(&self.filter).chain(&self.except).any(|filter| filter.depends_on(field))
     }
 }

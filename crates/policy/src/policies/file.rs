@@ -1,6 +1,6 @@
 //! A file of policies, and how it is read.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -61,12 +61,27 @@ impl PolicyFile {
         Ok(self.check(&bytes)?)
     }
 
+    /// Reads and checks it again.
+    pub(crate) fn policies_again(&self) -> Result<Policies, LoadError> {
+        let bytes = self.bytes_again().map_err(|error| self.unreadable(error))?;
+        Ok(self.check(&bytes)?)
+    }
+
     /// Reads it, and one byte more than it may have.
     pub(crate) fn bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let most = u64::try_from(self.max_bytes).unwrap_or(u64::MAX).saturating_add(1);
         File::open(&self.path)?.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Reads it again: a pipe, which may wait for a writer without end, is an error.
+    pub(crate) fn bytes_again(&self) -> io::Result<Vec<u8>> {
+        if fs::metadata(&self.path)?.is_file() {
+            return self.bytes();
+        }
+        let why = "it is no regular file, so it cannot be read again";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
 
     /// Checks what the file contains, which somebody has read.

@@ -59,7 +59,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reload_path(&self, file: impl Into<PolicyFile>) -> Result<Vec<Event>, Arc<ReloadError>> {
-        let policies = Policies::from_path(file).map_err(|error| self.refused(error.into()))?;
+        let policies = file.into().policies_again().map_err(|error| self.refused(error.into()))?;
         self.reload(policies)
     }
 

@@ -144,7 +144,7 @@ impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
 
     /// Reads the file, and reloads it if it differs from the last time.
     fn read(&mut self) {
-        let read = self.file.bytes();
+        let read = self.file.bytes_again();
         let outcome = match &read {
             Ok(bytes) => Ok(bytes.clone()),
             Err(error) => Err(error.kind()),
