@@ -171,7 +171,7 @@ impl<R: Send + Sync> Source for RedisServer<R> {
             failures: &reasons.zip(counts.failures).collect::<Vec<_>>(),
             skipped: counts.skipped,
             opened: counts.opened,
-            is_closed: self.guard.state() == sluicegate_redis::BreakerState::Closed,
+            is_closed: self.guard.answers_now(),
         };
         numbers.read(sample, &self.name);
     }

@@ -25,8 +25,8 @@ use self::on_server::{Limits, OnServer};
 use self::servers::{Connected, Known, Server, Servers};
 use crate::guarded::Causes;
 use crate::{
-    BreakerState, FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter,
-    RedisLimit, RedisLimiter, ServerChange,
+    FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter, RedisLimit,
+    RedisLimiter, ServerChange,
 };
 
 /// A client of the servers that the policies of a registry name: see
@@ -264,7 +264,7 @@ impl Connector for RedisConnector {
             let counts = server.counts();
             ServerStatistics {
                 name,
-                is_asked: server.state() == BreakerState::Closed,
+                is_asked: server.answers_now(),
                 answered: counts.answered,
                 failures: FAILURES.into_iter().zip(counts.failures).collect(),
                 skipped: counts.skipped,

@@ -33,15 +33,16 @@ pub use self::change::ServerChange;
 /// once with [`StoreError::Skipped`], so that callers do not wait for the server one after the other. Then
 /// one request asks it again; each answer lets two more pass, and after 32 answers all do, so a server that comes
 /// back is not met by everybody at once. Errors that concern one request only, such as a key of another type, do
-/// not open the breaker.
+/// not open the breaker; nor does the end of a connection, which is replaced, unless the next request fails too.
 ///
 /// [`RedisLimiter::with_fallback`](crate::RedisLimiter::with_fallback) gives limiters an answer for the
 /// requests that fail.
 ///
 /// # Cancel safety
 ///
-/// If a future is dropped, the script may have been run, or may yet be. If it was the one that asked again
-/// after a pause, the next one asks after another pause.
+/// If a future is dropped, the script may have been run, or may yet be. It counts as a request that timed out if it has
+/// lasted for half of the time limit, and no other has been answered since. If it was the one that asked again after a pause,
+/// the next one asks after another pause.
 ///
 /// # Examples
 ///
@@ -86,13 +87,16 @@ struct Shared {
 /// was no answer in time; the answer was an error.
 pub const FAILURES: [&str; 4] = ["unreachable", "disconnected", "timed_out", "error"];
 
+/// The index in [`FAILURES`] of answers by an error.
+const ANSWERED_BY_ERROR: usize = 3;
+
 /// Returns the index in [`FAILURES`] of an error.
 fn reason(error: &StoreError) -> usize {
     match error {
         StoreError::Unreachable(_) | StoreError::Skipped => 0,
         StoreError::Disconnected(_) => 1,
         StoreError::TimedOut => 2,
-        StoreError::Server { .. } | StoreError::Reply { .. } => 3,
+        StoreError::Server { .. } | StoreError::Reply { .. } => ANSWERED_BY_ERROR,
     }
 }
 
@@ -190,6 +194,12 @@ impl<R> Guarded<R> {
         self.shared.breaker.state()
     }
 
+    /// Returns true if the last that was heard of the server is an answer. All requests are sent once the breaker is
+    /// [closed](BreakerState::Closed), some answers later.
+    pub fn answers_now(&self) -> bool {
+        self.shared.breaker.answers()
+    }
+
     /// Returns the numbers of requests so far, of all clones together.
     pub fn counts(&self) -> GuardCounts {
         let failures = self.shared.failed.each_ref().map(|count| count.load(Relaxed));
@@ -211,10 +221,27 @@ impl<R> Guarded<R> {
         Err(StoreError::Skipped)
     }
 
+    /// Returns the number of answers so far, errors of single requests among them.
+    #[cfg(feature = "async")]
+    fn heard(&self) -> u64 {
+        self.shared.answered.load(Relaxed) + self.shared.failed[ANSWERED_BY_ERROR].load(Relaxed)
+    }
+
     /// Notes that the server has answered.
     fn answers(&self) {
         if self.shared.breaker.answered() {
             self.shared.observer.tell(&ServerChange::Answers);
+        }
+    }
+
+    /// Notes that the server has not answered.
+    fn fails(&self, error: &StoreError) {
+        let is_end = matches!(error, StoreError::Disconnected(_));
+        let Some(had_answered) = self.shared.breaker.failed(Instant::now(), is_end) else { return };
+        self.shared.opened.fetch_add(1, Relaxed);
+        // Not each time that it is found to be away still.
+        if had_answered {
+            self.shared.observer.tell(&ServerChange::Failed(error));
         }
     }
 
@@ -227,15 +254,11 @@ impl<R> Guarded<R> {
             }
             Err(error) => {
                 self.shared.failed[reason(error)].fetch_add(1, Relaxed);
-                if !error.is_of_server() {
+                if error.is_of_server() {
+                    self.fails(error);
+                } else {
                     self.answers();
                     self.shared.observer.tell_refusal(error, Instant::now());
-                } else if let Some(from) = self.shared.breaker.failed(Instant::now()) {
-                    self.shared.opened.fetch_add(1, Relaxed);
-                    // Not each time that it is found to be away still.
-                    if from == BreakerState::Closed {
-                        self.shared.observer.tell(&ServerChange::Failed(error));
-                    }
                 }
             }
         }
@@ -266,8 +289,44 @@ impl<R: RunScript> RunScript for Guarded<R> {
     /// timer.
     async fn run(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
         self.begin()?;
+        let asked =
+            Asked { guarded: self, at: Instant::now(), answered: self.heard(), is_over: false };
         let answer = tokio::time::timeout(self.time_limit, self.runner.run(run)).await;
+        asked.end();
         self.end(answer.unwrap_or(Err(StoreError::TimedOut)))
+    }
+}
+
+/// A request that is on its way. Its caller may give it up.
+#[cfg(feature = "async")]
+struct Asked<'g, R> {
+    guarded: &'g Guarded<R>,
+    at: Instant,
+    /// Answers to anybody until then.
+    answered: u64,
+    is_over: bool,
+}
+
+#[cfg(feature = "async")]
+impl<R> Asked<'_, R> {
+    fn end(mut self) {
+        self.is_over = true;
+    }
+}
+
+#[cfg(feature = "async")]
+impl<R> Drop for Asked<'_, R> {
+    /// Counts a request as one without an answer in time if its caller has waited for half of the limit, and nobody has had an
+    /// answer since: or callers that wait for less than the limit would hide that the server is away.
+    fn drop(&mut self) {
+        let guarded = self.guarded;
+        if !self.is_over
+            && self.at.elapsed() >= guarded.time_limit / 2
+            && guarded.heard() == self.answered
+        {
+            // It has been given up, so it has no answer to give.
+            let _ = guarded.end(Err(StoreError::TimedOut));
+        }
     }
 }
 

@@ -16,7 +16,7 @@ const BETWEEN: Duration = Duration::from_secs(60);
 pub enum ServerChange<'a> {
     /// Requests fail, so that the server is left alone, and asked by few requests after a pause.
     Failed(&'a StoreError),
-    /// The server answers again, so that all requests are sent.
+    /// The server answers again. With each answer more requests are sent, and soon all.
     Answers,
     /// The server answers requests of some limiters by an error, such as for want of a right. Told once a minute at most.
     Refuses(&'a StoreError),
@@ -32,7 +32,7 @@ impl fmt::Display for ServerChange<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServerChange::Failed(error) => write!(f, "is left alone: {}", Causes(error)),
-            ServerChange::Answers => f.write_str("answers again: all requests are sent"),
+            ServerChange::Answers => f.write_str("answers again"),
             ServerChange::Refuses(error) => write!(f, "refuses requests: {}", Causes(error)),
             #[cfg(feature = "policy")]
             ServerChange::Silent(error) => write!(f, "gives no answer yet: {}", Causes(error)),

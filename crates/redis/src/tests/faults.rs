@@ -206,6 +206,25 @@ async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
 }
 
 #[tokio::test]
+async fn a_server_that_hangs_is_noticed_by_callers_that_wait_for_less_than_the_limit() {
+    let server = Server::start();
+    let guarded = |limit| Guarded::new(client(&server)).with_time_limit(limit);
+    let hasty = guarded(Duration::from_millis(100)).with_pause(Duration::MAX);
+    let patient = guarded(Duration::from_secs(36_000));
+    let mut other = server.connection();
+    redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
+    // Half of the first one's limit, and next to nothing of the second one's.
+    for guarded in [&hasty, &patient] {
+        let limiter = ten(guarded.clone());
+        let asked = limiter.try_acquire("ada", 1);
+        // On a busy machine, the limit itself may have come.
+        let _ = tokio::time::timeout(Duration::from_millis(60), asked).await;
+    }
+    assert_eq!((hasty.state(), hasty.counts().failed), (BreakerState::Open, 1));
+    assert_eq!((patient.state(), patient.counts().failed), (BreakerState::Closed, 0));
+}
+
+#[tokio::test]
 async fn a_server_that_hangs_is_given_up_within_the_time_limit_and_then_left_alone() {
     let server = Server::start();
     let guarded = Guarded::new(client(&server))
