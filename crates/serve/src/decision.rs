@@ -25,7 +25,7 @@ pub(crate) mod whole;
 
 pub use self::answer::{Answer, Decision, Reason};
 pub(crate) use self::ask::Ask;
-pub use self::check::Check;
+pub use self::check::{Check, kept_key};
 pub use self::check_error::CheckError;
 pub use self::key::Key;
 pub use self::levels::{LevelsAnswer, LevelsCheck};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use sluicegate_policy::{RemoteHandle, RemotePass, RemoteRefusal, escaped};
+use sluicegate_serve::decision::kept_key;
 use tokio::runtime;
 
 use super::serve::RedisArgs;
@@ -61,11 +62,13 @@ impl RedisCommandArgs {
         let (registry, _servers) = args.redis.registry(policies, runtime.handle())?;
         let limiter = registry.remote(&args.limiter);
         let limiter = limiter.map_err(|error| Failure::Use(error.to_string()))?;
+        let key = kept_key(&limiter.policy(), &args.key);
+        let key = key.map_err(|error| Failure::Use(error.to_string()))?;
         let text = runtime.block_on(async {
             if is_reset {
-                limiter.reset(&args.key).await.map_err(|error| unreachable(&error))?;
+                limiter.reset(&key).await.map_err(|error| unreachable(&error))?;
             }
-            show(&limiter, &args.key).await
+            show(&limiter, &key).await
         })?;
         print(text.as_bytes())
     }

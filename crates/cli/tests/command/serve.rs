@@ -261,6 +261,7 @@ fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
     fs::write(&file, format!("domain: a\ndescriptors:\n{limit}")).unwrap();
     let mut served = Served::start(&["--envoy", folder.path().to_str().unwrap()]);
     assert!(served.greeting.starts_with("1 domain of "), "{}", served.greeting);
+    assert_eq!(served.ask("GET", "/readyz", "", "").0, 200);
     fs::write(folder.path().join("b.yaml"), "domain: b\n").unwrap();
     served.signal("-HUP");
     served.wait_for("2 domains of ");

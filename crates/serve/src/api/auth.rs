@@ -17,6 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::failure::{ASK_AGAIN, Failure, ProblemDetails};
 use crate::decision::{Answer, judge};
+use crate::limiters::InForce;
 use crate::service::Service;
 
 /// The fields in which a proxy tells the method and the path of the client's request. It has to set them on each
@@ -47,6 +48,38 @@ impl FieldNames {
     }
 }
 
+impl FieldNames {
+    /// Returns a field that tells the method or the path and is given more than once.
+    fn given_twice(self, headers: &HeaderMap) -> Option<&'static str> {
+        let names = self.paths().iter().copied().chain([self.method()]);
+        names.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some())
+    }
+}
+
+/// Returns what is wrong if the proxy does not tell a method or a path that a limiter depends on: without it, the limiter
+/// would judge nothing, in silence.
+fn missing(
+    in_force: &InForce,
+    is_asked: impl Fn(&str) -> bool,
+    request: &ProxiedRequest<'_>,
+    names: FieldNames,
+) -> Option<String> {
+    let absent = [
+        (KeyField::Method, request.method.is_none(), names.method()),
+        (KeyField::Path, request.path.is_none(), names.paths()[0]),
+    ];
+    let absent = absent.into_iter().filter(|(_, is_absent, _)| *is_absent);
+    let limiters = || in_force.all().iter().filter(|limiter| is_asked(limiter.name()));
+    absent.into_iter().find_map(|(field, _, name)| {
+        let limiter = limiters().find(|limiter| limiter.policy().filters_by(field))?;
+        let limiter = limiter.name();
+        Some(format!(
+            "limiter {limiter:?} has a `match` or `except` of the {}, and the proxy has not sent it as `{name}`",
+            field.name()
+        ))
+    })
+}
+
 /// The parameters of a proxy that asks.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -73,7 +106,7 @@ pub(super) struct Asked {
     params(Asked),
     responses(
         (status = 204, description = "It may pass"),
-        (status = 400, description = "A parameter is wrong, or the client's address is not known", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is wrong, the client's address is not known, or a field is missing that a limiter depends on", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
         (status = 503, description = "The server of a limiter gives no answer, and the limiter's policy is to refuse then. With `denied`, that status"),
@@ -109,7 +142,17 @@ pub(super) async fn auth(
             format!("`limiters`: no limiter is named {unknown:?}; GET /v1/limiters lists them");
         return Err(Failure::new(StatusCode::NOT_FOUND, detail));
     }
+    if let Some(twice) = asked.fields.given_twice(&headers) {
+        // Which of them the proxy has set is not known: the other is the client's.
+        return Err(bad(format!(
+            "`{twice}` is given twice: the proxy has to set it in place of the client's"
+        )));
+    }
     let request = ProxiedRequest::new(&headers, &client, asked.fields);
+    let is_asked = |name: &str| names.as_ref().is_none_or(|names| names.contains(&name));
+    if let Some(missing) = missing(&in_force, is_asked, &request, asked.fields) {
+        return Err(bad(missing));
+    }
     let judged = judge(&in_force, names.as_deref(), &request).await;
     match judged.denied_by.and_then(|which| judged.answers.get(which)) {
         None => Ok(StatusCode::NO_CONTENT.into_response()),

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use sluicegate_policy::Registry;
-use sluicegate_policy::RegistryError;
+use sluicegate_policy::{KeyField, KeyOutcome, LimiterPolicy, Registry, RegistryError};
 use utoipa::ToSchema;
 
 use super::ask::Ask;
@@ -12,7 +11,8 @@ use super::check_error::CheckError;
 use super::key::Key;
 use super::seconds::Seconds;
 use super::whole;
-use crate::limiters::{InForce, NamedLimiter};
+use crate::bounded_key::bound;
+use crate::limiters::InForce;
 
 /// One question: may a caller take so many permits of a limiter?
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
@@ -67,12 +67,9 @@ impl Check<'_> {
             (false, Some(_)) => {
                 Err(CheckError::KeyNotWanted { limiter: limiter.name().to_owned() })
             }
-            (true, None) => {
-                let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
-                Err(CheckError::KeyMissing { limiter, parts })
-            }
+            (true, None) => Err(missing(limiter.policy())),
             (true, Some(given)) => {
-                check_parts(given, limiter)?;
+                check_parts(given, limiter.policy())?;
                 let mut key = Vec::with_capacity(given.text().len());
                 let outcome = limiter.policy().given_key(given.text().as_bytes(), &mut key);
                 Ok(Ask::new(limiter, key, self.cost).with(outcome))
@@ -81,14 +78,45 @@ impl Check<'_> {
     }
 }
 
+/// Returns a key as the service keeps it of a limiter, for a client of the same server: of the text or the JSON array that a
+/// question would give, or no text for a limiter that has no keys.
+///
+/// # Errors
+///
+/// [`CheckError`], as of a question with this key.
+pub fn kept_key(policy: &LimiterPolicy, given: &str) -> Result<String, CheckError> {
+    let limiter = || policy.name.clone();
+    match (policy.key == [KeyField::All], given) {
+        (true, "") => return Ok(String::new()),
+        (true, _) => return Err(CheckError::KeyNotWanted { limiter: limiter() }),
+        (false, "") => return Err(missing(policy)),
+        (false, _) => {}
+    }
+    let is_list = policy.key.len() > 1;
+    let list = is_list.then(|| serde_json::from_str::<Key<'_>>(given).ok()).flatten();
+    let given = list.unwrap_or_else(|| Key::from(given));
+    check_parts(&given, policy)?;
+    let mut key = Vec::new();
+    if policy.given_key(given.text().as_bytes(), &mut key) != KeyOutcome::Limited {
+        return Err(CheckError::KeyEmpty { limiter: limiter() });
+    }
+    bound(&mut key);
+    // It is made of a text.
+    Ok(String::from_utf8_lossy(&key).into_owned())
+}
+
 /// Returns an error if a key cannot be one of this limiter.
-fn check_parts(key: &Key<'_>, limiter: &NamedLimiter) -> Result<(), CheckError> {
-    let (given, wanted) = (key.parts(), limiter.policy().key.len());
+fn check_parts(key: &Key<'_>, policy: &LimiterPolicy) -> Result<(), CheckError> {
+    let (given, wanted) = (key.parts(), policy.key.len());
     if given != wanted {
-        let (limiter, parts) = (limiter.name().to_owned(), parts(limiter));
+        let (limiter, parts) = (policy.name.clone(), parts(policy));
         return Err(CheckError::KeyParts { limiter, given, wanted, parts });
     }
     Ok(())
+}
+
+fn missing(policy: &LimiterPolicy) -> CheckError {
+    CheckError::KeyMissing { limiter: policy.name.clone(), parts: parts(policy) }
 }
 
 fn unknown(registry: &Registry, name: &str) -> CheckError {
@@ -100,7 +128,7 @@ fn unknown(registry: &Registry, name: &str) -> CheckError {
 }
 
 /// Returns the parts of a limiter's key in words.
-fn parts(limiter: &NamedLimiter) -> String {
-    let parts: Vec<String> = limiter.policy().key.iter().map(ToString::to_string).collect();
+fn parts(policy: &LimiterPolicy) -> String {
+    let parts: Vec<String> = policy.key.iter().map(ToString::to_string).collect();
     parts.join(", ")
 }

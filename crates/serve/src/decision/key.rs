@@ -35,6 +35,12 @@ impl Key<'_> {
     }
 }
 
+impl<'b> From<&'b str> for Key<'b> {
+    fn from(text: &'b str) -> Key<'b> {
+        Key { text: Cow::Borrowed(text) }
+    }
+}
+
 impl<'de: 'b, 'b> Deserialize<'de> for Key<'b> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key<'b>, D::Error> {
         deserializer.deserialize_any(TextOrParts).map(|text| Key { text })

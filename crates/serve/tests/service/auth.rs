@@ -181,6 +181,8 @@ async fn another_spelling_of_a_path_escapes_no_limit() {
         "/a/../login",
         "/login?x=/y",
         "/%2e/log%69n?x",
+        "/x%2f..%2flogin",
+        "/login#x",
     ];
     for (place, path) in spellings.into_iter().enumerate() {
         let fields = [("x-forwarded-uri", path), ("x-forwarded-for", "192.0.2.1")];
@@ -191,5 +193,44 @@ async fn another_spelling_of_a_path_escapes_no_limit() {
         let fields = [("x-forwarded-uri", path), ("x-forwarded-for", "192.0.2.1")];
         assert_eq!(ask(&service, "", &fields).await.status(), 204, "{path}");
     }
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_field_that_a_limiter_depends_on_is_there_once() {
+    let policy = r#"
+        [limiters.log-ins]
+        policy = "fixed_window"
+        key = "client"
+        limit = 9
+        interval = "1 day"
+        match = { path = "/login", method = "POST" }
+
+        [limiters.all]
+        policy = "fixed_window"
+        key = "client"
+        limit = 9
+        interval = "1 day"
+    "#;
+    let service = Running::of(policy).await;
+    let client = ("x-forwarded-for", "192.0.2.1");
+    let (method, path) = (("x-forwarded-method", "POST"), ("x-forwarded-uri", "/login"));
+    for (fields, said) in [
+        (
+            vec![client, method],
+            "`match` or `except` of the path, and the proxy has not sent it as `x-forwarded-uri`",
+        ),
+        (vec![client, path], "`match` or `except` of the method"),
+        (vec![client, method, path, ("x-forwarded-uri", "/")], "`x-forwarded-uri` is given twice"),
+        (
+            vec![client, method, ("x-forwarded-method", "GET"), path],
+            "`x-forwarded-method` is given twice",
+        ),
+    ] {
+        let (status, detail) = failure(ask(&service, "", &fields).await).await;
+        assert!(status == 400 && detail.contains(said), "{detail}");
+    }
+    assert_eq!(ask(&service, "?limiters=all", &[client]).await.status(), 204);
+    assert_eq!(ask(&service, "", &[client, method, path]).await.status(), 204);
     service.end().await;
 }

@@ -8,8 +8,8 @@ use sluicegate_policy::{Lease, OnFailure, PasswordFrom, Policies, RedisStore, Re
 use tokio::runtime::Handle;
 
 use crate::cli::Failure;
-use crate::console::tell;
 #[cfg(feature = "redis")]
+use crate::console::tell;
 
 /// The variable of the environment with the password of the server.
 const PASSWORD: &str = "SLUICEGATE_REDIS_PASSWORD";
