@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sluicegate::ManualClock;
-use sluicegate_policy::{Change, with_changes};
+use sluicegate_policy::{Change, KeyField, with_changes};
 
 use self::dial::Part;
 pub use self::findings::{Findings, Gap, HitKey, Suggestion, Without};
@@ -137,7 +137,8 @@ pub fn suggest(
     let (mut subjects, without) = subjects(policy, options);
     let mut logs = open().map_err(|(name, error)| SuggestError::Open(name, error))?;
     let pass = survey(&mut subjects, options, &mut logs)?;
-    let failures = logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
+    let failures: Vec<String> =
+        logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
     drop(logs);
 
     let mut readings = Readings { options, open, lines: pass.lines(), has_changed: false };
@@ -170,11 +171,14 @@ pub fn suggest(
         let first = &parts[0];
         warnings.extend(warnings::lacking(&first.rule.name, first.judged(), &first.lacking));
     }
+    let has_no_agents = !pass.has(KeyField::Agent);
     let limiters = subjects
         .iter()
         .zip(&searches)
         .zip(&trials)
-        .map(|((subject, search), trial)| suggestion(subject, search, trial, options))
+        .map(|((subject, search), trial)| {
+            suggestion(subject, search, trial, options, has_no_agents)
+        })
         .collect();
     let findings = Findings {
         policy: to_paste(policy, &subjects, &searches),
@@ -318,7 +322,7 @@ impl Readings<'_> {
                 return Ok(());
             }
             let bytes = |(trial, subject): (&Trial, &'_ Subject)| {
-                subject.bytes().saturating_add(trial.bytes(subject))
+                subject.bytes().saturating_add(trial.bytes())
             };
             check(self.options, trials.iter().zip(subjects).map(|pair| (pair.1, bytes(pair))))
         })?;

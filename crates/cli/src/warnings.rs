@@ -155,6 +155,18 @@ pub(crate) fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
     {
         return None;
     }
+    // Runtimes that put each line into an object.
+    for (field, of, get) in [
+        ("log", "Docker's json-file driver", "jq -r .log LOG"),
+        ("MESSAGE", "journalctl", "journalctl -o cat"),
+    ] {
+        if pass.names().iter().any(|name| name == field) {
+            return Some(format!(
+                "no line has a client: the lines are in the field `{field}` of {of}; `{get} > access.log` writes \
+                 them to a file"
+            ));
+        }
+    }
     let near = likely_names(KeyField::Client, pass.names());
     let help = match (near.as_slice(), pass.names()) {
         ([], []) => "name the field that has it by --format or --fields".to_owned(),

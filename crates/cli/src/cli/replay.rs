@@ -297,13 +297,17 @@ impl ReplayArgs {
             [] => "sluicegate policy > limits.toml writes this policy, whose numbers are to be changed".to_owned(),
             [policy] if self.html.is_some() => {
                 let policy = policy.to_string_lossy();
-                format!("the most that it admits: {}", shell_words::join(["sluicegate", "explain", &policy]))
+                let words = ["sluicegate", "explain", &policy].map(str::to_owned).into_iter();
+                let words = words.chain(self.read.words());
+                format!("the most that it admits: {}", shell_words::join(words))
             }
             [policy] if !is_stdin && !crate::policy::input::is_stdin(policy) => {
                 let logs = self.logs.iter().map(|log| log.to_string_lossy());
                 let words = ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
                 let format = self.format.words().into_iter().map(Into::into);
-                let words = words.into_iter().chain([policy.to_string_lossy()]).chain(format).chain(logs);
+                let read = self.read.words().into_iter().map(Into::into);
+                let words = words.into_iter().chain([policy.to_string_lossy()]);
+                let words = words.chain(read).chain(format).chain(logs);
                 format!("when and whom, with plots: {}", shell_words::join(words))
             }
             _ => return None,

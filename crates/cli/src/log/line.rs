@@ -166,9 +166,14 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Replaces control characters, so that text from a client cannot steer the terminal.
+/// Replaces control characters, and characters that change the direction of what follows them, so that text from a client
+/// cannot steer a terminal or a page.
 pub(crate) fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    let turns = |character: char| {
+        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}')
+            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(|character: char| character.is_control() || turns(character), "\u{fffd}")
 }
 
 /// Returns a part of a line as it is shown.

@@ -90,6 +90,17 @@ impl PolicyArgs {
         Ok((file.with_format(known.unwrap_or(Format::Toml)), known.is_some()))
     }
 
+    /// Returns the arguments that read the policy in the same way.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let format = self.policy_format.and_then(|format| format.to_possible_value());
+        let format =
+            format.map(|format| ["--policy-format".to_owned(), format.get_name().to_owned()]);
+        let size = self.policy_size.as_u64();
+        let size =
+            (size != MAX_BYTES as u64).then(|| ["--policy-size".to_owned(), format!("{size}B")]);
+        format.into_iter().chain(size).flatten().collect()
+    }
+
     /// Reads and checks a policy, and prints warnings on standard error. `-` is standard input.
     ///
     /// # Errors

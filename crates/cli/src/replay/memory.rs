@@ -21,19 +21,22 @@ const TABLE_KEY_BYTES: u64 = 16;
 
 /// Returns about the bytes that a key takes, in a store with a limiter for each.
 pub(crate) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
-    let limiter = || {
-        // Those of a sliding window are small, and not padded.
-        let is_compact = matches!(rule.kind, Kind::SlidingWindow { .. });
-        let aligned = if is_compact { 0 } else { ALIGNED_BYTES };
-        (ENTRY_BYTES + aligned).saturating_add(rule.kind.own_bytes())
-    };
     match &rule.kind {
-        _ if is_shaped => limiter().saturating_add(CLOCK_BYTES),
-        Kind::TokenBucket { .. } if rule.kind.is_new_when_full() && rule.overrides.is_empty() => {
+        Kind::TokenBucket { .. }
+            if !is_shaped && rule.kind.is_new_when_full() && rule.overrides.is_empty() =>
+        {
             BUCKET_BYTES
         }
-        _ => limiter(),
+        kind => limiter_bytes(kind).saturating_add(if is_shaped { CLOCK_BYTES } else { 0 }),
     }
+}
+
+/// Returns about the bytes that a key with a limiter of its own takes.
+pub(crate) fn limiter_bytes(kind: &Kind) -> u64 {
+    // Those of a sliding window are small, and not padded.
+    let is_compact = matches!(kind, Kind::SlidingWindow { .. });
+    let aligned = if is_compact { 0 } else { ALIGNED_BYTES };
+    (ENTRY_BYTES + aligned).saturating_add(kind.own_bytes())
 }
 
 /// Returns about the bytes that a key of a level takes.

@@ -66,6 +66,8 @@ const PROGRAMS: [&str; 16] = [
 pub struct Profile {
     agents: Common,
     paths: Common,
+    /// True if no line of the logs has a user agent.
+    has_no_agents: bool,
     /// The name of the network that the key is in, if `--crawlers` has one.
     pub(crate) network: Option<String>,
 }
@@ -103,6 +105,17 @@ impl Profile {
         self.paths.add(line.path);
     }
 
+    /// Returns the same requests, as those of logs that may have no user agents.
+    pub(crate) fn of_logs(&self, has_no_agents: bool) -> Profile {
+        Profile { has_no_agents, ..self.clone() }
+    }
+
+    /// Returns true if the logs have user agents.
+    #[must_use]
+    pub fn has_agents(&self) -> bool {
+        !self.has_no_agents
+    }
+
     /// Returns the most frequent user agent.
     #[must_use]
     pub fn agent(&self) -> &BStr {
@@ -127,9 +140,13 @@ impl Profile {
         self.paths.distinct.len()
     }
 
-    /// Returns the kind of caller that its requests look like.
+    /// Returns the kind of caller that its requests look like; `None` if the logs have no user agents.
     #[must_use]
-    pub fn caller(&self) -> Caller {
+    pub fn caller(&self) -> Option<Caller> {
+        (!self.has_no_agents).then(|| self.caller_by_agent())
+    }
+
+    fn caller_by_agent(&self) -> Caller {
         let agent = self.agent().to_str_lossy().to_lowercase();
         let has = |texts: &[&str]| texts.iter().any(|text| agent.contains(text));
         if has(&SCANNERS) {
@@ -164,7 +181,8 @@ impl Serialize for Profile {
             agents: usize,
             path: String,
             paths: usize,
-            looks: Caller,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            looks: Option<Caller>,
             #[serde(skip_serializing_if = "Option::is_none")]
             network: Option<&'a str>,
         }
@@ -247,14 +265,16 @@ mod tests {
         let profile = profile(odd);
         assert_eq!((profile.path(), profile.paths()), ("/often".into(), 51));
         assert_eq!((profile.agent(), profile.agents()), ("curl/8.5".into(), 1));
-        assert_eq!(profile.caller(), Caller::Scanner);
+        assert_eq!(profile.caller(), Some(Caller::Scanner));
+        let profile = Profile { has_no_agents: true, ..profile };
+        assert_eq!(profile.caller(), None);
         assert_eq!(Profile::default().agent(), "-");
     }
 
     #[test]
     fn callers_are_told_by_their_user_agents() {
         let of = |agents: &[&'static str]| {
-            profile(agents.iter().map(|agent| (*agent, "/".to_owned()))).caller()
+            profile(agents.iter().map(|agent| (*agent, "/".to_owned()))).caller_by_agent()
         };
         let firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
         assert_eq!(of(&[firefox]), Caller::Browser);

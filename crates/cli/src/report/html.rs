@@ -50,7 +50,7 @@ impl Page<'_> {
         let logs = self.heading.logs.join(", ");
         let sections = Section::all(&self.summary.limiters, self.replay);
         let document =
-            Document { title: format!("sluicegate replay: {}", plain(&logs)), script: "" };
+            Document { title: format!("sluicegate replay: {}", printable(&logs)), script: "" };
         document.html(&html! {
             a.skip href="#results" { "Skip to the results" }
             header { (self.header(&logs)) }
@@ -75,8 +75,8 @@ impl Page<'_> {
         html! {
             h1 { "Replay of " (HumanCount(*lines)) " requests" }
             dl {
-                dt { "Logs" } dd { (plain(logs)) }
-                dt { "Policy" } dd { a href="#policy" { (plain(&self.heading.policy)) } }
+                dt { "Logs" } dd { (printable(logs)) }
+                dt { "Policy" } dd { a href="#policy" { (printable(&self.heading.policy)) } }
                 @if let Some((first, last)) = self.replay.span() {
                     dt { "Span" }
                     dd {
@@ -90,7 +90,7 @@ impl Page<'_> {
                     (count(*outliers)) " set aside"
                 }
                 dt { "Stamps" } dd { (text::stamps(self.replay)) }
-                dt { "Command" } dd { code { (plain(&self.command)) } }
+                dt { "Command" } dd { code { (printable(&self.command)) } }
             }
         }
     }
@@ -143,8 +143,8 @@ fn warnings(warnings: &[String], is_incomplete: bool) -> Markup {
         @if !warnings.is_empty() {
             section.warnings aria-labelledby="warnings" {
                 h2 id="warnings" { "Warnings" }
-                @if is_incomplete { p { strong { "Not all of the logs was judged." } } }
-                ul { @for warning in warnings { li { (plain(warning)) } } }
+                @if is_incomplete { p { strong { "Not all of the logs were judged." } } }
+                ul { @for warning in warnings { li { (printable(warning)) } } }
             }
         }
     }
@@ -156,7 +156,7 @@ fn policy(name: &str, text: &str) -> Markup {
         section aria-labelledby="policy" {
             h2 id="policy" { "Policy" }
             details {
-                summary { (plain(name)) ", as it was read" }
+                summary { (printable(name)) ", as it was read" }
                 // A line break at the start of such an element is not shown.
                 pre tabindex="0" { "\n" (text) }
             }
@@ -210,16 +210,6 @@ fn strip_text(section: &Section<'_>) -> String {
     let columns = section.times.as_ref().map_or(&[][..], |times| &times.columns);
     let held_up = columns.iter().filter(|bin| bin.denied + bin.delayed > 0).count();
     format!("Some in {held_up} of {} columns of time.", columns.len())
-}
-
-/// Returns a text of a log or a policy as the page shows it: without control characters, and without
-/// those that change the direction of what follows them.
-fn plain(text: &str) -> String {
-    let turns = |character: char| {
-        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}')
-            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    printable(text).replace(turns, "\u{fffd}")
 }
 
 /// A count for people, and as data.

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use sluicegate_policy::KeyField;
+
 use super::key_summary::KeySummary;
 use super::levels::HierarchySummary;
 use super::penalty::PenaltySummary;
@@ -178,7 +180,7 @@ impl Summary {
             limiters: replay
                 .judges()
                 .iter()
-                .map(|judge| LimiterSummary::of_judge(judge, top, replay.options().tally_keys))
+                .map(|judge| LimiterSummary::of_judge(judge, replay, top))
                 .collect(),
         }
     }
@@ -204,13 +206,16 @@ impl Summary {
 }
 
 impl LimiterSummary {
-    fn of_judge(judge: &Judge, top: usize, max_keys: usize) -> LimiterSummary {
+    fn of_judge(judge: &Judge, replay: &Replay, top: usize) -> LimiterSummary {
+        let max_keys = replay.options().tally_keys;
+        let has_no_agents = !replay.pass().has(KeyField::Agent);
         let keys = judge.tallies().map(|(key, tally)| KeySummary::of_tally(key, tally));
         let (is_exact, denied_error) = (judge.is_exact(), judge.missed());
         let mut summary = LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top);
         let profiles = judge.profiles_by_name();
         for key in &mut summary.top_denied {
-            key.profile = profiles.get(&key.key).map(|own| (*own).clone());
+            let profile = profiles.get(&key.key);
+            key.profile = profile.map(|own| own.of_logs(has_no_agents));
         }
         LimiterSummary {
             keys: judge.keys(),

@@ -10,12 +10,16 @@ pub(super) fn in_short(profile: &Profile) -> String {
         64.. => format!("{} (of 64 {what} or more)", printable(value)),
         count => format!("{} (of {count} {what})", printable(value)),
     };
-    let path = with_more(&profile.path().to_string(), profile.paths(), "paths");
-    let agent = with_more(&short_agent(&profile.agent().to_string()), profile.agents(), "agents");
-    match &profile.network {
-        Some(network) => format!("{}: {path}, {agent}", printable(network)),
-        None => format!("{path}, {agent}"),
-    }
+    let path = match (profile.path().to_string(), profile.paths()) {
+        // None is more frequent than others.
+        (path, paths @ 2..) if path == "-" => format!("{paths} paths"),
+        (path, paths) => with_more(&path, paths, "paths"),
+    };
+    let agent = short_agent(&profile.agent().to_string());
+    let agent = profile.has_agents().then(|| with_more(&agent, profile.agents(), "agents"));
+    let network = profile.network.as_deref().map(|network| format!("{}: ", printable(network)));
+    let agent = agent.map(|agent| format!(", {agent}"));
+    format!("{}{path}{}", network.unwrap_or_default(), agent.unwrap_or_default())
 }
 
 /// Returns the part of a user agent that tells most: the name of a robot, or the product at its end.

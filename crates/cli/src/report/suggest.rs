@@ -47,11 +47,12 @@ impl Findings {
             section(out, "policy to paste", "")?;
             writeln!(out, "{}", self.policy.trim_end())?;
         }
-        if !self.warnings.is_empty() {
+        let warnings = self.all_warnings();
+        if !warnings.is_empty() {
             writeln!(out)?;
         }
-        for warning in &self.warnings {
-            writeln!(out, "{DENIED}warning{DENIED:#}: {warning}")?;
+        for warning in &warnings {
+            writeln!(out, "{DENIED}warning{DENIED:#}: {}", printable(warning))?;
         }
         match logs {
             Some(logs) if !self.policy.is_empty() => writeln!(
@@ -61,6 +62,14 @@ impl Findings {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+impl Findings {
+    /// Returns the logs that could not be read to their end, and the warnings.
+    pub(super) fn all_warnings(&self) -> Vec<String> {
+        let unread = self.failures.iter().map(|failure| format!("not all was read: {failure}"));
+        unread.chain(self.warnings.iter().cloned()).collect()
     }
 }
 
@@ -160,7 +169,7 @@ impl Suggestion {
         let is_it = |share: &u64| self.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
         let share = steps.into_iter().find(is_it).unwrap_or(spared);
         let does = format!(
-            "the knee, would hit {} of {} keys ({} % of the requests): --at-least {}",
+            "the knee, would hit {} of {} keys, which send {} % of the requests: --at-least {}",
             HumanCount(knee.keys_hit),
             HumanCount(self.keys),
             percent(knee.requests_of_hit, self.requests),

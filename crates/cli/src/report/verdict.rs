@@ -18,11 +18,15 @@ impl Summary {
     /// Returns a sentence about each limiter.
     pub(super) fn verdicts(&self, replay: &Replay) -> Vec<(String, String)> {
         let pairs = self.limiters.iter().zip(replay.judges());
-        pairs.map(|(limiter, judge)| (printable(&limiter.name), verdict(limiter, judge))).collect()
+        let has_agents = replay.pass().has(KeyField::Agent);
+        let verdict = |(limiter, judge): (&LimiterSummary, &Judge)| {
+            (printable(&limiter.name), verdict(limiter, judge, has_agents))
+        };
+        pairs.map(verdict).collect()
     }
 }
 
-fn verdict(limiter: &LimiterSummary, judge: &Judge) -> String {
+fn verdict(limiter: &LimiterSummary, judge: &Judge, has_agents: bool) -> String {
     let all = limiter.allowed + limiter.denied;
     if all == 0 {
         return "judged no request".to_owned();
@@ -51,7 +55,7 @@ fn verdict(limiter: &LimiterSummary, judge: &Judge) -> String {
     let mut text = format!(
         "of {keys} {what} it would have refused {least}{hit}, and denied {denied} of {requests} requests ({share} %)"
     );
-    let callers = callers(judge);
+    let callers = if has_agents { callers(judge) } else { String::new() };
     if is_by_client(&judge.rule().key) && !callers.is_empty() {
         text += ": ";
         text += &callers;
@@ -63,7 +67,8 @@ fn verdict(limiter: &LimiterSummary, judge: &Judge) -> String {
 fn callers(judge: &Judge) -> String {
     let mut kinds: BTreeMap<Caller, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for profile in judge.profiles() {
-        let (count, agents) = kinds.entry(profile.caller()).or_default();
+        let Some(caller) = profile.caller() else { continue };
+        let (count, agents) = kinds.entry(caller).or_default();
         *count += 1;
         *agents.entry(short_agent(&profile.agent().to_string())).or_default() += 1;
     }

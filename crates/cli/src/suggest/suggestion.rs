@@ -22,6 +22,7 @@ pub(super) fn suggestion(
     search: &Search,
     trial: &Trial,
     options: &SuggestOptions,
+    has_no_agents: bool,
 ) -> Suggestion {
     let suggested = search.found();
     let instant = |nanos: u64| Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
@@ -32,7 +33,7 @@ pub(super) fn suggestion(
             denied,
             requests: facts.requests,
             least_limit: is_computed.then_some(facts.need),
-            profile: trial.profile(key).cloned(),
+            profile: trial.profile(key).map(|own| own.of_logs(has_no_agents)),
             first: instant(facts.first),
             last: instant(facts.last),
         }

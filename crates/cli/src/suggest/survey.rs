@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::{Clock, ManualClock};
-use sluicegate_policy::{KeyOutcome, Overrides};
+use sluicegate_policy::KeyOutcome;
 
 use super::Vary;
 use super::dial::{Method, Part};
@@ -79,7 +79,7 @@ impl Subject {
         let measure = (method == Method::Level).then(|| vary.with(kind, highest)).flatten();
         let name = super::full_name(rule, part);
         let rule = Rule { kind: kind.clone(), ..rule.clone() };
-        let limiter_bytes = measure.as_ref().map_or(0, |kind| bytes(&rule, kind));
+        let limiter_bytes = measure.as_ref().map_or(0, bytes);
         Ok(Subject {
             name,
             place: part.place.clone(),
@@ -240,11 +240,9 @@ pub(super) fn new_limiter(
     limiter
 }
 
-/// Returns about the bytes of a key of the rule, with other numbers.
-pub(super) fn bytes(rule: &Rule, kind: &Kind) -> u64 {
-    let rule = Rule { kind: kind.clone(), overrides: Overrides::default(), ..rule.clone() };
-    // The short form of token buckets is for a store that they do not have here.
-    memory::key_bytes(&rule, false).max(512)
+/// Returns about the bytes of a key with a limiter of that kind.
+pub(super) fn bytes(kind: &Kind) -> u64 {
+    memory::limiter_bytes(kind).max(512)
 }
 
 /// Returns the length of a log, in nanoseconds.

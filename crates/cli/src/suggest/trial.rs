@@ -128,10 +128,9 @@ impl Trial {
     }
 
     /// Returns about the bytes that its limiters take.
-    pub(super) fn bytes(&self, subject: &Subject) -> u64 {
-        let of = |((_, kind), count): (&(u64, Kind), &u64)| {
-            survey::bytes(&subject.rule, kind).saturating_mul(*count)
-        };
+    pub(super) fn bytes(&self) -> u64 {
+        let of =
+            |((_, kind), count): (&(u64, Kind), &u64)| survey::bytes(kind).saturating_mul(*count);
         self.limits.iter().zip(&self.limiters).map(of).fold(0, u64::saturating_add)
     }
 

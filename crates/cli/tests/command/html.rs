@@ -308,7 +308,7 @@ fn warnings_and_what_could_not_be_read_are_on_the_page() {
     folder.replay(&["--html", "page.html", "cut.log.gz"], "").code(1);
     let page = Page::read(&folder.0.path().join("page.html"));
     let warnings = text_of(page.all("section.warnings")[0]);
-    assert!(warnings.contains("Not all of the logs was judged."), "{warnings}");
+    assert!(warnings.contains("Not all of the logs were judged."), "{warnings}");
     assert!(warnings.contains("cut.log.gz"), "{warnings}");
     // Nothing is judged.
     folder.file("empty.log", "");

@@ -330,6 +330,29 @@ fn the_lines_may_come_after_a_prefix() {
 }
 
 #[test]
+fn lines_that_are_objects_are_in_no_format_of_texts() {
+    let envelope = |open: &str, close: &str| {
+        let lines = combined();
+        let lines: Vec<_> =
+            lines.lines().map(|line| format!("{open}{}{close}\n", json!(line))).collect();
+        lines.concat()
+    };
+    let docker = r#", "stream": "stdout", "time": "2015-05-17T10:05:03.1Z"}"#;
+    for (log, hint) in [
+        (envelope(r#"{"log": "#, docker), "the lines are in the field `log` of Docker's"),
+        (
+            envelope(r#"{"MESSAGE":"#, r#","time":"2015-05-17T10:05:03Z"}"#),
+            "`journalctl -o cat > access.log`",
+        ),
+    ] {
+        let assert = Folder::new();
+        assert.file("a.log", &log);
+        let said = stderr(&assert.replay(&["a.log"], "").code(2));
+        assert!(said.contains(hint), "{said}");
+    }
+}
+
+#[test]
 fn lines_before_the_first_request_do_not_hide_the_format() {
     let (_, _, log) = logs().swap_remove(10);
     let noise = "[NOTICE] haproxy version is 2.8\n".repeat(3);

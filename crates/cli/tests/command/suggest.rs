@@ -49,7 +49,7 @@ fn the_curve_and_those_it_hits_are_told() {
                     "denied": 2,
                     "requests": 3,
                     "least_limit": 3,
-                    "mostly": { "agent": "-", "agents": 1, "path": "/", "paths": 1, "looks": "nameless" },
+                    "mostly": { "agent": "-", "agents": 1, "path": "/", "paths": 1 },
                     "first": "2015-05-17T10:05:03Z",
                     "last": "2015-05-17T10:05:05Z",
                 }],
@@ -273,7 +273,8 @@ fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
     };
     let all = suggest("99");
     assert!(all.contains("  61 is the least limit"), "{all}");
-    let knee = "  2, the knee, would hit 1 of 41 keys (42.9 % of the requests): --at-least 97";
+    let knee =
+        "  2, the knee, would hit 1 of 41 keys, which send 42.9 % of the requests: --at-least 97";
     assert!(all.contains(knee) && all.contains("all hit the same key\n"), "{all}");
     let knee = suggest("97");
     assert!(
@@ -301,5 +302,22 @@ fn the_next_command_reads_the_logs_in_the_same_way() {
     ] {
         let said = stdout(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
         assert!(said.contains(next), "{said}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_read_is_named_in_the_report_and_on_the_page() {
+    let folder = Folder::new();
+    let gzip = crate::gzip(&crate::LOG.repeat(1000));
+    folder.file("cut.log.gz", &gzip[..gzip.len() / 2]);
+    let run = sluicegate()
+        .current_dir(folder.0.path())
+        .args(["suggest", "--kind", "sliding_window", "--interval", "1m", "--html", "page.html"])
+        .args(["access.log", "cut.log.gz"])
+        .assert()
+        .code(1);
+    let page = std::fs::read_to_string(folder.0.path().join("page.html")).unwrap();
+    for text in [&stdout(&run), &page] {
+        assert!(text.contains("not all was read: cut.log.gz: "), "{text}");
     }
 }

@@ -83,6 +83,8 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
         "time",
         Slot::Time,
         &[
+            // Traefik's, beside a `time` of whole seconds.
+            "StartUTC",
             "time",
             "timestamp",
             "@timestamp",
@@ -92,7 +94,6 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
             "time_local",
             "datetime",
             "start_time",
-            "StartUTC",
             "EdgeStartTimestamp",
             "eventTime",
         ],
@@ -331,7 +332,10 @@ impl Names {
     pub(super) fn of_time(&self) -> String {
         let of_slot = |slot| self.fields.iter().find(move |name| name.slot == slot);
         let quoted = |name: &Name| {
-            let names: Vec<String> = name.names.iter().map(|name| format!("`{name}`")).collect();
+            let mut names: Vec<String> =
+                name.names.iter().map(|name| format!("`{name}`")).collect();
+            // Names of one server only are the last, though they are preferred.
+            names.sort_by_key(|name| name.contains(char::is_uppercase));
             names.join(", ")
         };
         match (of_slot(Slot::Time), of_slot(Slot::Date)) {

@@ -41,9 +41,15 @@ impl Format {
             // A pattern with free fields may take a prefix for some of them.
             PrefixId::all().filter(is_there).map(Some).chain([None]).collect()
         };
+        let are_objects = self.candidates.len() > 1
+            && lines.iter().filter(|line| line.starts_with(b"{")).count() * 2 > lines.len();
         let mut best: Option<(Score, &Candidate, Option<PrefixId>)> = None;
         for prefix in prefixes {
             for candidate in &*self.candidates {
+                // A pattern with free fields takes anything, an object too.
+                if are_objects && prefix.is_none() && !matches!(candidate.kind, Kind::Json(_)) {
+                    continue;
+                }
                 let score = self.score(candidate, prefix, &lines);
                 if score.0 > 0 && best.is_none_or(|(other, ..)| other < score) {
                     best = Some((score, candidate, prefix));

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::waits::time;
-use super::{count, plain, share};
+use super::{count, share};
+use crate::log::printable;
 use crate::replay::{Judge, Profile};
 use crate::report::json::LimiterSummary;
 use crate::report::key_summary::KeySummary;
@@ -158,7 +159,7 @@ fn peaks(listed: &[KeySummary], judge: &Judge) -> Option<HashMap<String, u64>> {
 
 /// Returns a key as it is shown: plain, and not too long.
 pub(super) fn cut(key: &str) -> String {
-    let mut text = plain(key);
+    let mut text = printable(key);
     if let Some((end, _)) = text.char_indices().nth(MOST_CHARS) {
         text.truncate(end);
         text.push('…');

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::keys::{MOST_KEYS, denied_row, key_header};
-use super::{count, plain, share};
+use super::{count, share};
+use crate::log::printable;
 use crate::report::levels::{HierarchySummary, LevelSummary};
 use crate::report::seen::Stamps;
 
@@ -26,7 +27,7 @@ pub(super) fn section(hierarchy: &HierarchySummary, stamps: Stamps) -> Markup {
                     th scope="col" { "denied %" }
                 } }
                 tbody { @for level in &hierarchy.levels { tr {
-                    th scope="row" { (plain(&level.name)) span.policy { (plain(&level.policy)) } }
+                    th scope="row" { (printable(&level.name)) span.policy { (printable(&level.policy)) } }
                     td { (count(level.keys as u64)) }
                     td { (count(level.denied)) }
                     td { (share(level.denied, all)) }
@@ -42,7 +43,7 @@ pub(super) fn section(hierarchy: &HierarchySummary, stamps: Stamps) -> Markup {
 fn keys(level: &LevelSummary, stamps: Stamps) -> Markup {
     html! {
         table.keys {
-            caption { strong { "Keys most denied by " (plain(&level.name)) } " " span.note { "times in UTC" } }
+            caption { strong { "Keys most denied by " (printable(&level.name)) } " " span.note { "times in UTC" } }
             thead { tr {
                 (key_header())
                 th scope="col" { "denied" } th scope="col" { "of" } th scope="col" { "denied %" }

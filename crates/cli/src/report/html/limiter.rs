@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::plot::times::{MOST_COLUMNS, Times};
-use super::{count, keys, peaks, plain, share, stamp, waits};
+use super::{count, keys, peaks, share, stamp, waits};
+use crate::log::printable;
 use crate::policy::Cost;
 use crate::replay::{Bin, Judge, Replay};
 use crate::report::json::LimiterSummary;
@@ -41,7 +42,7 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn name(&self) -> String {
-        plain(&self.limiter.name)
+        printable(&self.limiter.name)
     }
 
     /// Returns the number of requests that it judged.

@@ -2,7 +2,8 @@
 // Moves the line of each curve to a point of it, and marks the keys that the limit there hits.
 for (const section of document.querySelectorAll(".suggestion")) {
   const slider = section.querySelector("input");
-  if (!slider) continue;
+  // One point leaves nothing to choose.
+  if (!slider || slider.max === "0") continue;
   const points = [...section.querySelectorAll(".points tbody tr")];
   const keys = [...section.querySelectorAll(".keys tbody tr[data-needs]")];
   const line = section.querySelector(".chosen");

@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use super::document::Document;
 use super::keys::cut;
 use super::plot::curve::Curve;
-use super::{count, plain, share, warnings};
+use super::{count, share, warnings};
+use crate::log::printable;
 use crate::report::profile::in_short;
 use crate::report::seen::Stamps;
 use crate::report::suggest::{CAUTION, asked};
@@ -29,30 +30,30 @@ impl SuggestPage<'_> {
     #[must_use]
     pub fn html(&self) -> String {
         let logs = self.logs.join(", ");
-        let title = format!("sluicegate suggest: {}", plain(&logs));
+        let title = format!("sluicegate suggest: {}", printable(&logs));
         let Findings { lines, skipped, limiters, without, policy, failures, .. } = self.findings;
         Document { title, script: include_str!("suggest.js") }.html(&html! {
             a.skip href="#results" { "Skip to the results" }
             header {
                 h1 { "Limits for " (HumanCount(*lines)) " requests" }
                 dl {
-                    dt { "Logs" } dd { (plain(&logs)) }
+                    dt { "Logs" } dd { (printable(&logs)) }
                     dt { "Asked" } dd { (asked(self.findings)) }
                     dt { "Lines" } dd { (count(*lines)) " judged, " (count(*skipped)) " skipped" }
-                    dt { "Command" } dd { code { (plain(&self.command)) } }
+                    dt { "Command" } dd { code { (printable(&self.command)) } }
                 }
             }
             nav aria-label="Limiters" { ul {
                 @for (index, limiter) in limiters.iter().enumerate() {
-                    li { a href={ "#limiter-" (index + 1) } { (plain(&limiter.name)) } }
+                    li { a href={ "#limiter-" (index + 1) } { (printable(&limiter.name)) } }
                 }
                 @if !policy.is_empty() { li { a href="#policy" { "policy to paste" } } }
             } }
             main id="results" {
-                (warnings(&self.findings.warnings, !failures.is_empty()))
+                (warnings(&self.findings.all_warnings(), !failures.is_empty()))
                 @for (index, limiter) in limiters.iter().enumerate() { (section(index, limiter, self.findings)) }
                 @for without in without {
-                    section { h2 { (plain(&without.name)) } p { "No suggestion: " (without.why) "." } }
+                    section { h2 { (printable(&without.name)) } p { "No suggestion: " (without.why) "." } }
                 }
                 @if !policy.is_empty() {
                     section aria-labelledby="policy" {
@@ -70,8 +71,8 @@ fn section(index: usize, limiter: &Suggestion, findings: &Findings) -> Markup {
     let id = format!("limiter-{}", index + 1);
     html! {
         section.suggestion id=(id) aria-labelledby={ (id) "-heading" } {
-            h2 id={ (id) "-heading" } { (plain(&limiter.name)) }
-            @if let Some(policy) = &limiter.suggested_policy { p.policy { (plain(policy)) } }
+            h2 id={ (id) "-heading" } { (printable(&limiter.name)) }
+            @if let Some(policy) = &limiter.suggested_policy { p.policy { (printable(policy)) } }
             @if limiter.requests == 0 {
                 p { "No request in the logs has a key." }
             } @else {
@@ -145,7 +146,12 @@ fn keys(limiter: &Suggestion) -> Markup {
                 caption {
                     strong { @if are_computed { "Keys by the least limit that spares them" } @else { "Keys hit" } } " "
                     span.note {
-                        (count(listed.len() as u64)) " of " (count(limiter.keys)) ", times in UTC. Those that the limit at the                         line hits are marked; \"denied\" is by the suggested limit."
+                        (count(listed.len() as u64)) " of " (count(limiter.keys)) ", times in UTC. "
+                        @if are_computed {
+                            "The line's limit hits the marked ones. Denied are requests by the suggested limit."
+                        } @else {
+                            "By the suggested number, wherever the line is."
+                        }
                     }
                 }
                 thead { tr {
