@@ -105,7 +105,7 @@ fn choice(id: &str, limiter: &Suggestion) -> Markup {
             (curve)
             p.slider hidden {
                 label for={ (id) "-line" } { (number) }
-                input type="range" id={ (id) "-line" } min="0" max=(limiter.curve.len() - 1) step="1" value=(chosen);
+                input type="range" id={ (id) "-line" } min="0" max=(limiter.curve.len().saturating_sub(1)) step="1" value=(chosen);
             }
             p aria-live="polite" class="says" { (first) }
         }
