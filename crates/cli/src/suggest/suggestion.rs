@@ -1,4 +1,4 @@
-//! What was found of one limiter.
+//! The finding about one limiter.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::policy::readable;
 /// The most keys that the page lists.
 const MOST_NEEDIEST: usize = 100;
 
-/// Returns what was found of one limiter.
+/// Returns the finding about one limiter.
 pub(super) fn suggestion(
     subject: &Subject,
     search: &Search,

@@ -21,7 +21,7 @@ pub struct SuggestPage<'a> {
     pub logs: Vec<String>,
     /// The command line.
     pub command: String,
-    /// What was found.
+    /// The findings.
     pub findings: &'a Findings,
 }
 
