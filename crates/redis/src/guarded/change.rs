@@ -47,10 +47,16 @@ pub(crate) struct Causes<'a>(pub(crate) &'a StoreError);
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
+        let mut said = self.0.to_string();
+        f.write_str(&said)?;
         let mut source = self.0.source();
         while let Some(cause) = source {
-            write!(f, ": {cause}")?;
+            let text = cause.to_string();
+            // Some errors say what their cause does.
+            if !said.ends_with(&text) {
+                write!(f, ": {text}")?;
+                said = text;
+            }
             source = cause.source();
         }
         Ok(())
