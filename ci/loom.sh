@@ -156,10 +156,11 @@ escaped_from() {
     for model in "$@"; do
         # A model that a mutant makes endless is stopped; that does not count. By the time of
         # a processor, and not of the wall: the machine may have others at work.
-        (
+        # The shell tells of one that aborts, which is no word of the models.
+        { (
             ulimit -t 600
             exec "$(grep -E "/${file[$model]}-[0-9a-f]+$" <<<"$binaries")" --exact "$model"
-        ) >"$log" 2>&1
+        ) >"$log" 2>&1; } 2>/dev/null
         # Or it failed with an answer that is such nonsense that it cannot be displayed, or with
         # callers that are still in line, whose leaving fails as well.
         if ! grep -qE '^test result: FAILED. 0 passed; 1 failed|panicked while processing panic|panic in a destructor during cleanup' "$log"; then
