@@ -11,6 +11,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use self::axis::{Counts, Marked};
 use super::ink::{self, Ink};
 
 /// The size of a plot, in the pixels of a phone.
@@ -26,7 +27,9 @@ const DIGIT: i32 = 8;
 const DRAWN: &str = "a string takes what is drawn";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+type ErrorKind<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+type Drawn<'a> = Result<(), ErrorKind<'a>>;
+type Chart<'r, 's> = ChartContext<'r, SVGBackend<'s>, Cartesian2d<Marked, Marked>>;
 
 /// Draws a plot with a text that says the same.
 fn plot(text: &str, draw: impl for<'a> FnOnce(&Area<'a>) -> Drawn<'a>) -> Markup {
@@ -51,6 +54,33 @@ fn plot_with(
             (over())
         }
     }
+}
+
+/// Makes a chart with marks on its axes, of which the lower has these labels, and draws the axes.
+fn chart<'r, 's>(
+    root: &'r Area<'s>,
+    (above, right): (u32, u32),
+    lower: Marked,
+    counts: Counts,
+    label: &dyn Fn(&f64) -> String,
+) -> Result<Chart<'r, 's>, ErrorKind<'s>> {
+    let mut chart = ChartBuilder::on(root)
+        .margin_top(above)
+        .margin_right(right)
+        .x_label_area_size(TEXT_SIZE + 8)
+        .y_label_area_size(44)
+        .build_cartesian_2d(lower, counts.marked())?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .bold_line_style(ink::GRID.color())
+        .light_line_style(TRANSPARENT)
+        .axis_style(ink::GRID.color())
+        .label_style(text_style(ink::TEXT, HPos::Center))
+        .x_label_formatter(label)
+        .y_label_formatter(&|height| short(counts.at(*height)))
+        .draw()?;
+    Ok(chart)
 }
 
 /// Returns the elements of a graphic without the one around them, which has a size of its own.

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::axis::{Counts, Marked};
-use super::{DIGIT, SIZE, TEXT_SIZE, ink, short, text_style};
+use super::{DIGIT, SIZE, TEXT_SIZE, ink, text_style};
 use crate::report::html::ink::Ink;
 
 /// A bar, or two beside each other if both have a count.
@@ -46,22 +46,10 @@ impl Bars {
         let labels = self.labels();
         let marks = labels.iter().map(|index| *index as f64).collect();
         super::plot(text, |root| {
-            let mut chart = ChartBuilder::on(root)
-                .margin_top(TEXT_SIZE + 6)
-                .margin_right(12)
-                .x_label_area_size(TEXT_SIZE + 8)
-                .y_label_area_size(44)
-                .build_cartesian_2d(Marked::new(0.0..count as f64, marks), axis.marked())?;
-            chart
-                .configure_mesh()
-                .disable_x_mesh()
-                .bold_line_style(ink::GRID.color())
-                .light_line_style(TRANSPARENT)
-                .axis_style(ink::GRID.color())
-                .label_style(text_style(ink::TEXT, HPos::Center))
-                .x_label_formatter(&|edge| self.from(edge.round() as usize))
-                .y_label_formatter(&|height| short(axis.at(*height)))
-                .draw()?;
+            let margins = (TEXT_SIZE + 6, 12);
+            let lower = Marked::new(0.0..count as f64, marks);
+            let chart =
+                super::chart(root, margins, lower, axis, &|edge| self.from(edge.round() as usize))?;
             let area = chart.plotting_area();
             for (index, bar) in self.bars.iter().enumerate() {
                 let shown = bar.counts.iter().filter(|(count, _)| *count > 0);

@@ -4,10 +4,9 @@ use std::cell::RefCell;
 
 use maud::{Markup, html};
 use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
 
 use super::axis::{Counts, Marked, rounds};
-use super::{DIGIT, TEXT_SIZE, ink, short, text_style};
+use super::{DIGIT, TEXT_SIZE, ink, short};
 use crate::suggest::Point;
 
 /// The most marks on the axis of limits.
@@ -32,22 +31,11 @@ impl Curve<'_> {
         let draw = super::plot_with(
             text,
             |root| {
-                let mut chart = ChartBuilder::on(root)
-                    .margin_top(TEXT_SIZE / 2)
-                    .margin_right(3 * DIGIT as u32)
-                    .x_label_area_size(TEXT_SIZE + 8)
-                    .y_label_area_size(44)
-                    .build_cartesian_2d(Marked::new(range, marks), axis.marked())?;
-                chart
-                    .configure_mesh()
-                    .disable_x_mesh()
-                    .bold_line_style(ink::GRID.color())
-                    .light_line_style(TRANSPARENT)
-                    .axis_style(ink::GRID.color())
-                    .label_style(text_style(ink::TEXT, HPos::Center))
-                    .x_label_formatter(&|place| short(10.0_f64.powf(*place).round() as u64))
-                    .y_label_formatter(&|height| short(axis.at(*height)))
-                    .draw()?;
+                let margins = (TEXT_SIZE / 2, 3 * DIGIT as u32);
+                let lower = Marked::new(range, marks);
+                let chart = super::chart(root, margins, lower, axis, &|place| {
+                    short(10.0_f64.powf(*place).round() as u64)
+                })?;
                 let places: Vec<_> = self.places(axis).collect();
                 let area = chart.plotting_area();
                 let foot = axis.height(0);

@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
 
 use super::axis::{Counts, Marked};
-use super::{DIGIT, SIZE, TEXT_SIZE, ink, short, text_style};
+use super::{DIGIT, SIZE, TEXT_SIZE, ink};
 use crate::replay::Bin;
 
 /// Columns of time, of equal width.
@@ -42,22 +41,10 @@ impl Times {
         let (marks, format) = self.marks();
         let places = marks.iter().map(|mark| self.place(*mark)).collect();
         super::plot(text, |root| {
-            let mut chart = ChartBuilder::on(root)
-                .margin_top(TEXT_SIZE / 2)
-                .margin_right(3 * DIGIT as u32)
-                .x_label_area_size(TEXT_SIZE + 8)
-                .y_label_area_size(44)
-                .build_cartesian_2d(Marked::new(0.0..self.end(), places), axis.marked())?;
-            chart
-                .configure_mesh()
-                .disable_x_mesh()
-                .bold_line_style(ink::GRID.color())
-                .light_line_style(TRANSPARENT)
-                .axis_style(ink::GRID.color())
-                .label_style(text_style(ink::TEXT, HPos::Center))
-                .x_label_formatter(&|place| self.label(*place, format))
-                .y_label_formatter(&|height| short(axis.at(*height)))
-                .draw()?;
+            let margins = (TEXT_SIZE / 2, 3 * DIGIT as u32);
+            let lower = Marked::new(0.0..self.end(), places);
+            let chart =
+                super::chart(root, margins, lower, axis, &|place| self.label(*place, format))?;
             let area = chart.plotting_area();
             let steps = [
                 (ink::ALLOWED, self.outline(|_| 0, at_once)),
