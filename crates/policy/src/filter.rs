@@ -53,8 +53,9 @@ impl Filter {
         *self == Filter::default()
     }
 
-    /// Returns true if whether it has a request depends on that field of it.
-    pub(crate) fn depends_on(&self, field: KeyField) -> bool {
+    /// Returns true if it depends on that field whether the set has a request.
+    #[must_use]
+    pub fn depends_on(&self, field: KeyField) -> bool {
         match field {
             KeyField::Method => !self.method.is_empty(),
             KeyField::Path => !self.path_prefix.is_empty() || !self.path.is_empty(),

@@ -129,14 +129,15 @@ impl Needs {
     }
 
     fn add_filter(&mut self, filter: &Requests) {
-        for (field, is_asked) in [
-            (KeyField::Method, !filter.method.is_empty()),
-            (KeyField::Path, !filter.path.is_empty() || !filter.path_prefix.is_empty()),
-            (KeyField::Status, !filter.status.is_empty() || !filter.status_class.is_empty()),
-            (KeyField::Client, !filter.client.is_empty()),
-            (KeyField::Agent, !filter.agent_contains.texts().is_empty()),
+        for field in [
+            KeyField::Method,
+            KeyField::Path,
+            KeyField::Status,
+            KeyField::StatusClass,
+            KeyField::Client,
+            KeyField::Agent,
         ] {
-            if is_asked {
+            if filter.depends_on(field) {
                 self.add(field);
             }
         }
