@@ -46,13 +46,11 @@ impl FieldNames {
             FieldNames::Original => &["x-original-uri", "x-original-url"],
         }
     }
-}
 
-impl FieldNames {
     /// Returns a field that tells the method or the path and is given more than once.
     fn given_twice(self, headers: &HeaderMap) -> Option<&'static str> {
-        let names = self.paths().iter().copied().chain([self.method()]);
-        names.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some())
+        let mut names = self.paths().iter().copied().chain([self.method()]);
+        names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
     }
 }
 
@@ -68,9 +66,9 @@ fn missing(
         (KeyField::Method, request.method.is_none(), names.method()),
         (KeyField::Path, request.path.is_none(), names.paths()[0]),
     ];
-    let absent = absent.into_iter().filter(|(_, is_absent, _)| *is_absent);
+    let mut absent = absent.into_iter().filter(|(_, is_absent, _)| *is_absent);
     let limiters = || in_force.all().iter().filter(|limiter| is_asked(limiter.name()));
-    absent.into_iter().find_map(|(field, _, name)| {
+    absent.find_map(|(field, _, name)| {
         let limiter = limiters().find(|limiter| limiter.policy().filters_by(field))?;
         let limiter = limiter.name();
         Some(format!(

@@ -148,7 +148,7 @@ fn keys(limiter: &Suggestion) -> Markup {
                     span.note {
                         (count(listed.len() as u64)) " of " (count(limiter.keys)) ", times in UTC. "
                         @if are_computed {
-                            "The line's limit hits the marked ones. Denied are requests by the suggested limit."
+                            "Marked keys are hit by the limit at the line; \"denied\" is by the suggested limit."
                         } @else {
                             "By the suggested number, wherever the line is."
                         }
