@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fails if modules of a crate import each other in a circle, file by file or folder by folder.
 #
-# An import is a `use` of a path in the crate, outside unit tests. Names are imported from the
-# module that owns them, so the longest part of the path that is a file is the module. A module and
-# a part of it in its folder are one: the part adds verbs to what the module defines.
+# An import is a `use` of a path in the crate, outside unit tests. A name that is imported from the root of the
+# crate is passed over. Others are imported from the module that owns them, so the longest part of the path that
+# is a file is the module. A module and a part of it in its folder are one: the part adds verbs to what the module
+# defines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

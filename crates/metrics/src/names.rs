@@ -139,6 +139,6 @@ pub const METRICS: &[Metric] = &[
         kind: Kind::Gauge,
         unit: None,
         labels: &["server"],
-        description: "Whether requests to a Redis server are stopped: 1 if so, and 0 if not.",
+        description: "Whether a failure is the last that was heard of a Redis server: 1 if so, and 0 if not.",
     },
 ];

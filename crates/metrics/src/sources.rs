@@ -147,7 +147,7 @@ where
                 failures: &server.failures,
                 skipped: server.skipped,
                 opened: server.opened,
-                is_closed: server.is_asked,
+                is_answering: server.is_answering,
             };
             numbers.read(sample, &server.name);
         }
@@ -171,7 +171,7 @@ impl<R: Send + Sync> Source for RedisServer<R> {
             failures: &reasons.zip(counts.failures).collect::<Vec<_>>(),
             skipped: counts.skipped,
             opened: counts.opened,
-            is_closed: self.guard.answers_now(),
+            is_answering: self.guard.is_answering(),
         };
         numbers.read(sample, &self.name);
     }
@@ -186,7 +186,7 @@ struct ServerNumbers<'a> {
     skipped: u64,
     /// Times that the breaker has opened.
     opened: u64,
-    is_closed: bool,
+    is_answering: bool,
 }
 
 #[cfg(any(feature = "policy", feature = "redis"))]
@@ -203,7 +203,7 @@ impl ServerNumbers<'_> {
             sample.counter(names::REDIS_FAILURES, &[server, ("reason", reason)], *count);
         }
         sample.counter(names::REDIS_OPENED, &[server], self.opened);
-        sample.gauge_of(names::REDIS_OPEN, &[server], u64::from(!self.is_closed));
+        sample.gauge_of(names::REDIS_OPEN, &[server], u64::from(!self.is_answering));
     }
 }
 

@@ -264,7 +264,7 @@ impl Connector for RedisConnector {
             let counts = server.counts();
             ServerStatistics {
                 name,
-                is_asked: server.answers_now(),
+                is_answering: server.is_answering(),
                 answered: counts.answered,
                 failures: FAILURES.into_iter().zip(counts.failures).collect(),
                 skipped: counts.skipped,

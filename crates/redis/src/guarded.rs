@@ -196,8 +196,8 @@ impl<R> Guarded<R> {
 
     /// Returns true if the last that was heard of the server is an answer. All requests are sent once the breaker is
     /// [closed](BreakerState::Closed), some answers later.
-    pub fn answers_now(&self) -> bool {
-        self.shared.breaker.answers()
+    pub fn is_answering(&self) -> bool {
+        self.shared.breaker.is_answering()
     }
 
     /// Returns the numbers of requests so far, of all clones together.
@@ -228,14 +228,14 @@ impl<R> Guarded<R> {
     }
 
     /// Notes that the server has answered.
-    fn answers(&self) {
+    fn note_answer(&self) {
         if self.shared.breaker.answered() {
             self.shared.observer.tell(&ServerChange::Answers);
         }
     }
 
     /// Notes that the server has not answered.
-    fn fails(&self, error: &StoreError) {
+    fn note_failure(&self, error: &StoreError) {
         let is_end = matches!(error, StoreError::Disconnected(_));
         let Some(had_answered) = self.shared.breaker.failed(Instant::now(), is_end) else { return };
         self.shared.opened.fetch_add(1, Relaxed);
@@ -250,14 +250,14 @@ impl<R> Guarded<R> {
         match &answer {
             Ok(_) => {
                 self.shared.answered.fetch_add(1, Relaxed);
-                self.answers();
+                self.note_answer();
             }
             Err(error) => {
                 self.shared.failed[reason(error)].fetch_add(1, Relaxed);
                 if error.is_of_server() {
-                    self.fails(error);
+                    self.note_failure(error);
                 } else {
-                    self.answers();
+                    self.note_answer();
                     self.shared.observer.tell_refusal(error, Instant::now());
                 }
             }

@@ -72,7 +72,7 @@ impl Connector for Away {
     fn servers(&self) -> Vec<ServerStatistics> {
         vec![ServerStatistics {
             name: "away".to_owned(),
-            is_asked: false,
+            is_answering: false,
             answered: 1,
             failures: vec![("timed_out", 2)],
             skipped: 3,

@@ -7,13 +7,13 @@ use super::Registry;
 use super::clocks::SharedClock;
 use super::remote_failure::RemoteFailure;
 
-/// The requests to a server so far, and whether it is asked now: see [`Registry::servers`].
+/// The requests to a server so far, and whether it answers: see [`Registry::servers`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatistics {
     /// The URL without a user and a password.
     pub name: String,
-    /// False if the server is left alone after a failure, or asked by few requests only, to see whether it answers again.
-    pub is_asked: bool,
+    /// False if a failure is the last that was heard of the server.
+    pub is_answering: bool,
     /// Requests that it answered, by grants and denials.
     pub answered: u64,
     /// Requests that failed, by reason.

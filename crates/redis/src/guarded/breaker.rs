@@ -131,7 +131,7 @@ impl Breaker {
     }
 
     /// Returns whether the last that was heard of the server is an answer.
-    pub(super) fn answers(&self) -> bool {
+    pub(super) fn is_answering(&self) -> bool {
         match *self.lock() {
             State::Closed { .. } => true,
             State::Open { .. } => false,
@@ -183,9 +183,9 @@ mod tests {
         assert_eq!(asked(&breaker, begin, [1_000, 1_000]), [true, false]);
         let mut sent = 1;
         for answer in 1..RAMP {
-            assert!(!breaker.answers() || answer > 1);
+            assert!(!breaker.is_answering() || answer > 1);
             assert_eq!(breaker.answered(), answer == 1, "told once");
-            assert!(breaker.answers());
+            assert!(breaker.is_answering());
             let more = (0..10).filter(|_| breaker.may_ask(begin + SECOND)).count();
             assert_eq!(more, 2, "after {answer} answers");
             sent += more as u32;
@@ -225,9 +225,9 @@ mod tests {
     fn each_outage_is_told_also_within_the_ramp() {
         let (breaker, begin) = (Breaker::new(SECOND, 1), Instant::now());
         assert_eq!(breaker.failed(begin, false), Some(true));
-        assert!(breaker.may_ask(begin + SECOND) && breaker.answered() && breaker.answers());
+        assert!(breaker.may_ask(begin + SECOND) && breaker.answered() && breaker.is_answering());
         assert_eq!(breaker.failed(begin + SECOND, false), Some(true));
-        assert!(breaker.may_ask(begin + 2 * SECOND) && !breaker.answers());
+        assert!(breaker.may_ask(begin + 2 * SECOND) && !breaker.is_answering());
         assert_eq!(breaker.failed(begin + 2 * SECOND, false), Some(false));
     }
 

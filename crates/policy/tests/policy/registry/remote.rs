@@ -37,7 +37,7 @@ struct FakeLimits {
 fn fake_statistics() -> ServerStatistics {
     ServerStatistics {
         name: "fake".to_owned(),
-        is_asked: true,
+        is_answering: true,
         answered: 1,
         failures: vec![("timed_out", 2)],
         skipped: 3,
