@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // pages.until_ready().await
     let pages = TokenBucket::new(quota!(100 / second, burst 1));
     for page in 1..=3 {
-        pages.acquire(1)?; // In a task: pages.acquire_async(1).await?
+        pages.acquire_blocking(1)?; // In a task: pages.acquire(1).await?
         println!("page {page}");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The problem: somebody else's API allows 20 requests a second, and our own callers would rather
 //! be refused at once than wait for more than 200 ms. Callers stand in the line of a `TokenBucket`
-//! (`acquire_async`), so requests leave in turn. A caller whose turn would come after its `timeout`
+//! (`acquire`), so requests leave in turn. A caller whose turn would come after its `timeout`
 //! does not wait at all.
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Client {
     async fn send(&self) -> Result<Duration, AcquireError> {
         let came = Instant::now();
         let longest = Duration::from_millis(200);
-        self.limiter.acquire_async(1).timeout(longest).timer(TokioTimer).await?;
+        self.limiter.acquire(1).timeout(longest).timer(TokioTimer).await?;
         // The request is sent here.
         Ok(came.elapsed())
     }

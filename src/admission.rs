@@ -36,8 +36,6 @@ mod rate;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
-use core::time::Duration;
-use std::time::Instant;
 
 use crate::compose::gate::Unlimited;
 use crate::decision::grant::Grant;
@@ -66,10 +64,10 @@ pub use self::rate::WaitOrUnlimited;
 ///
 /// | the caller wants to | now or never | in turn |
 /// |---|---|---|
-/// | run the operation by itself | [`try_admit(n)`](Admission::try_admit) | [`admit(n)`](Admission::admit), [`admit_timeout`](Admission::admit_timeout), [`admit_until`](Admission::admit_until), [`admit_async(n).await`](Admission::admit_async) |
-/// | run a future | [`execute(n, future)`](Admission::execute) | [`admit_async(n).execute(future)`](Admitting::execute) |
-/// | run a future that may fail | [`try_execute(n, future)`](Admission::try_execute) | [`admit_async(n).try_execute(future)`](Admitting::try_execute) |
-/// | run a closure that blocks | [`run(n, closure)`](Admission::run) | [`admit_async(n).run(closure)`](Admitting::run) |
+/// | run the operation by itself | [`try_admit(n)`](Admission::try_admit) | [`admit(n)`](Admission::admit), [`admit_timeout`](Admission::admit_timeout), [`admit_until`](Admission::admit_until), [`admit(n).await`](Admission::admit) |
+/// | run a future | [`execute(n, future)`](Admission::execute) | [`admit(n).execute(future)`](Admitting::execute) |
+/// | run a future that may fail | [`try_execute(n, future)`](Admission::try_execute) | [`admit(n).try_execute(future)`](Admitting::try_execute) |
+/// | run a closure that blocks | [`run(n, closure)`](Admission::run) | [`admit(n).run(closure)`](Admitting::run) |
 ///
 /// Does not block or allocate by itself, but as its limits do; reads the rate's clock.
 ///
@@ -127,13 +125,13 @@ pub use self::rate::WaitOrUnlimited;
 ///     .rate("queries", TokenBucket::new(quota!(1 / hour)));
 ///
 /// let soon = Duration::from_millis(1);
-/// let held = connections.acquire(1)?;
-/// let refused = admission.admit_timeout(1, soon).unwrap_err();
+/// let held = connections.acquire_blocking(1)?;
+/// let refused = admission.admit(1).timeout(soon).wait_blocking().unwrap_err();
 /// assert_eq!(refused.limit_name(), Some("connections"));
 /// drop(held);
-/// assert_eq!(admission.admit_async(1).timeout(soon).run(|_| 42)?, 42);
+/// assert_eq!(admission.admit(1).timeout(soon).run(|_| 42)?, 42);
 /// // There is a place again, but the next permit comes too late.
-/// let refused = admission.admit_timeout(1, soon).unwrap_err();
+/// let refused = admission.admit(1).timeout(soon).wait_blocking().unwrap_err();
 /// assert_eq!(refused.limit_name(), Some("queries"));
 /// assert_eq!(connections.in_flight(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -243,56 +241,25 @@ impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
 }
 
 impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
-    /// Admits a call of so many permits, which the caller runs by itself, without the time limit.
-    /// Blocks the thread until there is a place in flight for it, and then until its permits are
-    /// there.
+    /// Returns a future of a call that is admitted once there is a place in flight for it, and then its permits
+    /// are there: to `.await`, or for a thread to [block](Admitting::wait_blocking) on. The caller runs the call
+    /// by itself, without the time limit, or gives it to the future to run.
     ///
     /// # Errors
     ///
-    /// [`AdmissionError::InFlight`] and [`AdmissionError::Rate`], as the two lines have it: a line
+    /// The future's: [`AdmissionError::InFlight`] and [`AdmissionError::Rate`], as the two lines have it: a line
     /// that is full or closed, more permits than the rate can ever grant. Nothing is charged then.
-    pub fn admit(&self, permits: u64) -> Result<Admitted<I::Guard>, AdmitError> {
-        self.admit_async(permits).wait()
-    }
-
-    /// Waits as [`admit`](Admission::admit) does, for no longer than `timeout`, which is for both
-    /// waits: by the system's monotonic clock, and the rest for the rate by the rate's. If the
-    /// permits are not due by then, it does not wait for them at all.
-    ///
-    /// With a timeout of zero it tries once, and does not stand in the line in flight.
-    ///
-    /// # Errors
-    ///
-    /// [`InFlightError::TimedOut`](crate::concurrency::InFlightError::TimedOut) or
-    /// [`AcquireError::TimedOut`](crate::wait::AcquireError::TimedOut), in the error of the limit
-    /// that was not met in time; and the errors of [`admit`](Admission::admit).
-    pub fn admit_timeout(
-        &self,
-        permits: u64,
-        timeout: Duration,
-    ) -> Result<Admitted<I::Guard>, AdmitError> {
-        self.admit_async(permits).timeout(timeout).wait()
-    }
-
-    /// Waits as [`admit_timeout`](Admission::admit_timeout) does, until `deadline`.
-    /// After the deadline, takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As for [`admit_timeout`](Admission::admit_timeout).
-    pub fn admit_until(
-        &self,
-        permits: u64,
-        deadline: Instant,
-    ) -> Result<Admitted<I::Guard>, AdmitError> {
-        self.admit_async(permits).wait_until(deadline)
-    }
-
-    /// Returns a future of a call that is admitted once there is a place in flight and its permits are
-    /// there: [`admit`](Admission::admit) for tasks, and the beginning of the calls that wait and then
-    /// run an operation.
-    pub fn admit_async(&self, permits: u64) -> Admitting<'_, L, I, T> {
+    pub fn admit(&self, permits: u64) -> Admitting<'_, L, I, T> {
         Admitting::new(self, permits)
+    }
+
+    /// Admits a call, and blocks the thread until there is a place in flight for it and its permits are there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`admit`](Admission::admit).
+    pub fn admit_blocking(&self, permits: u64) -> Result<Admitted<I::Guard>, AdmitError> {
+        self.admit(permits).wait_blocking()
     }
 }
 

@@ -108,8 +108,8 @@ use self::word::Tally;
 /// The permits come back when the guard is dropped.
 ///
 /// A `try_acquire` never blocks, allocates (but for an `Arc`) or reads a clock. With the feature
-/// `wait`, callers can wait for permits: `acquire` for threads, and `acquire_async` for tasks, in
-/// one line, first come, first served.
+/// `wait`, callers can wait for permits, as threads or as tasks ([`acquire`](ConcurrencyLimit::acquire)), in one
+/// line, first come, first served.
 ///
 /// # Accuracy
 ///

@@ -56,7 +56,7 @@ use self::queue::DrainQueue;
 /// |---|---|
 /// | [`shape`](Shaper::shape) | takes a place, and tells when it leaves |
 /// | [`acquire`](Shaper::acquire) | takes a place, and blocks the thread until it leaves |
-/// | [`acquire_async`](Shaper::acquire_async) | does so for a task |
+/// | [`acquire`](Shaper::acquire) | does so for a task |
 ///
 /// # Accuracy
 ///
@@ -202,26 +202,7 @@ impl<C: Clock> Shaper<C> {
         })
     }
 
-    /// Takes a place in the queue for `permits`, and blocks the thread until they leave.
-    ///
-    /// # Errors
-    ///
-    /// As for [`shape`](Shaper::shape), at once.
-    pub fn acquire(&self, permits: u64) -> Result<(), ShaperError> {
-        self.shape(permits).map(Scheduled::wait)
-    }
-
-    /// Waits as [`acquire`](Shaper::acquire) does, if the permits leave within `timeout`.
-    /// Otherwise it does not wait at all.
-    ///
-    /// # Errors
-    ///
-    /// As for [`shape_within`](Shaper::shape_within), at once.
-    pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), ShaperError> {
-        self.shape_within(permits, timeout).map(Scheduled::wait)
-    }
-
-    /// Waits as [`acquire`](Shaper::acquire) does, for a task, which sleeps by `timer`.
+    /// Takes a place in the queue for `permits`, and lets a task sleep by `timer` until they leave.
     ///
     /// # Errors
     ///
@@ -239,13 +220,22 @@ impl<C: Clock> Shaper<C> {
     /// use sluicegate::wait::ThreadTimer;
     ///
     /// async fn send(shaper: &Shaper) -> Result<(), ShaperError> {
-    ///     shaper.acquire_async(1, ThreadTimer).await?;
+    ///     shaper.acquire(1, ThreadTimer).await?;
     ///     Ok(()) // the request, at its turn
     /// }
     /// ```
-    pub async fn acquire_async<T: Timer>(&self, permits: u64, timer: T) -> Result<(), ShaperError> {
+    pub async fn acquire<T: Timer>(&self, permits: u64, timer: T) -> Result<(), ShaperError> {
         self.shape(permits)?.wait_or_cancel(timer).await;
         Ok(())
+    }
+
+    /// Takes a place in the queue for `permits`, and blocks the thread until they leave.
+    ///
+    /// # Errors
+    ///
+    /// As for [`shape`](Shaper::shape), at once.
+    pub fn acquire_blocking(&self, permits: u64) -> Result<(), ShaperError> {
+        self.shape(permits).map(Scheduled::wait_blocking)
     }
 
     /// Changes the rate, for requests that come from now on. Requests in the queue leave when they

@@ -79,9 +79,8 @@ use self::schedule::Schedule;
 /// | verb | does |
 /// |---|---|
 /// | [`try_acquire`](WarmUp::try_acquire) | takes permits that may be used now, or none |
-/// | [`acquire`](WarmUp::acquire) | takes permits, and blocks the thread until they may be used |
-/// | [`acquire_timeout`](WarmUp::acquire_timeout) | does so if that is soon enough |
-/// | [`acquire_async`](WarmUp::acquire_async) | does so for a task |
+/// | [`acquire`](WarmUp::acquire) | takes permits, and lets a task sleep until they may be used |
+/// | [`acquire_blocking`](WarmUp::acquire_blocking) | takes permits, and blocks the thread until then |
 /// | [`reserve`](WarmUp::reserve), [`reserve_within`](WarmUp::reserve_within) | takes permits, and tells from when on they may be used |
 ///
 /// # Accuracy

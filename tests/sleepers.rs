@@ -92,19 +92,19 @@ impl<'a> Subject<'a> {
         Some(match self {
             Subject::Bucket(bucket) => {
                 let taken = bucket.reserve_within(permits, HALF).ok()?;
-                (taken.ready_after(), Box::pin(taken.wait_async(world)))
+                (taken.ready_after(), Box::pin(taken.wait(world)))
             }
             Subject::Keys(keys) => {
                 let taken = keys.reserve_within(&7, permits, HALF).ok()?;
-                (taken.ready_after(), Box::pin(taken.wait_async(world)))
+                (taken.ready_after(), Box::pin(taken.wait(world)))
             }
             Subject::Shaper(shaper) => {
                 let taken = shaper.shape_within(permits, HALF).ok()?;
-                (taken.ready_after(), Box::pin(taken.wait_async(world)))
+                (taken.ready_after(), Box::pin(taken.wait(world)))
             }
             Subject::WarmUp(pool) => {
                 let taken = pool.reserve_within(permits, HALF).ok()?;
-                (taken.ready_after(), Box::pin(taken.wait_async(world)))
+                (taken.ready_after(), Box::pin(taken.wait(world)))
             }
         })
     }

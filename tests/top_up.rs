@@ -115,7 +115,7 @@ fn a_caller_in_line_is_granted_what_is_added() {
     full.try_acquire(10).unwrap();
     let line = Queued::new(full);
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| line.acquire(7));
+        let waiting = scope.spawn(|| line.acquire_blocking(7));
         while line.line().waiters() == 0 {
             thread::yield_now();
         }

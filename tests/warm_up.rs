@@ -99,7 +99,7 @@ fn the_next_one_pays_whatever_the_first_took() {
     let refused = AcquireError::TimedOut { retry_after: owed };
     let shorter = owed.checked_sub(NANO).unwrap();
     assert_eq!(limiter.try_acquire(1), Err(refused));
-    assert_eq!(limiter.acquire_timeout(1, shorter), Err(refused));
+    assert_eq!(limiter.reserve_within(1, shorter).map(drop), Err(refused));
     assert_eq!(limiter.reserve_within(1, shorter).map(drop), Err(refused));
     limiter.clock().advance(shorter);
     assert!(limiter.try_acquire(1).is_err());

@@ -38,7 +38,7 @@ impl Wake for Unpark {
 
 /// A caller that is about to ask for `permits`.
 pub fn acquire(limiter: &impl Wait, permits: u64) -> Caller<'_> {
-    limiter.acquire_async(permits).timer(NoTimer)
+    limiter.acquire(permits).timer(NoTimer)
 }
 
 /// Lets a caller ask.

@@ -32,7 +32,7 @@ fn poll<'a>(caller: &mut Pin<&mut Entering<'a>>) -> Answer<'a> {
 
 /// Sleeps until there is an answer.
 fn wait(limit: &ConcurrencyLimit, permits: u64) -> Result<InFlight<'_>, InFlightError> {
-    let mut caller = pin!(limit.acquire_async(permits));
+    let mut caller = pin!(limit.acquire(permits));
     loop {
         match poll(&mut caller) {
             Poll::Ready(answer) => return answer,
@@ -72,12 +72,12 @@ impl Act {
             Act::End(guard) => drop(guard),
             Act::Wait(permits) => drop(wait(limit, permits).unwrap()),
             Act::Leave(permits) => {
-                let mut caller = pin!(limit.acquire_async(permits));
+                let mut caller = pin!(limit.acquire(permits));
                 drop(poll(&mut caller));
             }
             Act::Stand(in_line) => {
                 for permits in in_line {
-                    let mut caller = Box::pin(limit.acquire_async(*permits));
+                    let mut caller = Box::pin(limit.acquire(*permits));
                     // Not woken: loom cannot wake a thread that joins another.
                     let answer = caller.as_mut().poll(&mut Context::from_waker(Waker::noop()));
                     core::mem::forget((answer, caller));
@@ -222,7 +222,7 @@ fn nobody_overtakes_a_caller_in_line_for_permits_in_flight() {
         let acts = [Act::Wait(2), Act::Try(1), Act::End(held)];
         race(&shared, acts, |Overtaken { limit, stands, holders, .. }, act| match act {
             Act::Wait(permits) => {
-                let mut caller = pin!(limit.acquire_async(permits));
+                let mut caller = pin!(limit.acquire(permits));
                 let mut answer = poll(&mut caller);
                 stands.store(true, Ordering::Release);
                 while answer.is_pending() {
@@ -332,7 +332,7 @@ fn what_was_done_before_a_caller_left_its_grant_is_seen_after_the_next_admission
         let held = shared.limit.try_acquire_owned(1).unwrap();
         race(&shared, [None, Some(held)], |Overtaken { limit, written, .. }, held| {
             let Some(held) = held else {
-                let mut caller = pin!(limit.acquire_async(1));
+                let mut caller = pin!(limit.acquire(1));
                 let answer = poll(&mut caller);
                 written.store(1, Ordering::Relaxed);
                 return drop(answer);

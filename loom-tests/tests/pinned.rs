@@ -50,7 +50,7 @@ fn a_key_with_a_line_is_not_forgotten() {
         let bucket = TokenBucket::with_clock(TWO, TestClock::new());
         race(&Arc::new(bucket), [()], |bucket, ()| {
             bucket.try_acquire(2).unwrap();
-            let mut caller = pin!(bucket.acquire_async(2));
+            let mut caller = pin!(bucket.acquire(2));
             let mut context = Context::from_waker(Waker::noop());
             assert!(caller.as_mut().poll(&mut context).is_pending());
             TestClock::run_ahead(5 * SECOND);

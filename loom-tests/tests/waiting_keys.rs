@@ -93,7 +93,7 @@ impl Wake for Unpark {
 }
 
 fn acquire(keys: &Keys, permits: u64) -> Caller<'_> {
-    keys.acquire_async(KEY, permits).timer(NoTimer)
+    keys.acquire(KEY, permits).timer(NoTimer)
 }
 
 fn poll(caller: &mut Pin<&mut Caller<'_>>) -> Poll<Result<Grant, AcquireError>> {

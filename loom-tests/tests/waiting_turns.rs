@@ -60,7 +60,7 @@ fn a_try_takes_nothing_that_a_caller_in_line_was_told_of() {
                 return;
             }
             let timer = NotedTimer::default();
-            let mut caller = pin!(bucket.acquire_async(2).timer(timer.clone()));
+            let mut caller = pin!(bucket.acquire(2).timer(timer.clone()));
             assert!(poll(&mut caller).is_pending());
             TestClock::run_ahead(timer.0.get().as_nanos() as u64);
             assert!(poll(&mut caller).is_ready(), "not granted at its turn");
@@ -74,7 +74,7 @@ fn a_caller_whose_turn_comes_earlier_is_woken() {
         race(&fresh(0), [true, false], |bucket, stays| {
             let timer = NotedTimer::default();
             let permits = if stays { 1 } else { 2 };
-            let mut caller = pin!(bucket.acquire_async(permits).timer(timer.clone()));
+            let mut caller = pin!(bucket.acquire(permits).timer(timer.clone()));
             assert!(poll(&mut caller).is_pending());
             // Until the other one has left.
             while stays && timer.0.get() > Duration::from_secs(1) {
@@ -98,7 +98,7 @@ fn a_caller_in_line_is_charged_as_of_no_instant_before_permits_came_back() {
                 let _is_back = receipt.is_ok_and(Receipt::give_back);
                 return;
             }
-            let mut caller = pin!(bucket.acquire_async(2).timer(NotedTimer::default()));
+            let mut caller = pin!(bucket.acquire(2).timer(NotedTimer::default()));
             let is_waiting = poll(&mut caller).is_pending();
             TestClock::run_ahead(late_nanos);
             if is_waiting && poll(&mut caller).is_ready() {
@@ -113,10 +113,10 @@ fn a_caller_in_line_is_charged_as_of_no_instant_before_permits_came_back() {
 fn a_caller_in_line_is_charged_as_of_no_instant_before_it_came() {
     check(ANY, || {
         race(&fresh(0), [()], |bucket, ()| {
-            let mut first = Box::pin(bucket.acquire_async(2).timer(NotedTimer::default()));
+            let mut first = Box::pin(bucket.acquire(2).timer(NotedTimer::default()));
             assert!(poll(&mut first.as_mut()).is_pending());
             TestClock::run_ahead(3 * SECOND / 2);
-            let mut second = pin!(bucket.acquire_async(1).timer(NotedTimer::default()));
+            let mut second = pin!(bucket.acquire(1).timer(NotedTimer::default()));
             assert!(poll(&mut second).is_pending());
             TestClock::run_ahead(5 * SECOND);
             drop(first);

@@ -93,7 +93,7 @@ impl Crowd {
     }
 
     fn wait(&self, permits: u64, looks: u32) -> bool {
-        let mut entering = Box::pin(self.limit.acquire_async(permits));
+        let mut entering = Box::pin(self.limit.acquire(permits));
         let mut answer = look(entering.as_mut());
         for _ in 0..looks {
             if answer.is_ready() {

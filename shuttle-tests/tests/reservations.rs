@@ -84,8 +84,8 @@ impl Crowd {
 
     fn carry_out(&self, intent: Intent) -> Used {
         match intent {
-            Intent::Wait(permits) => self.wait(self.bucket.acquire_async(permits), u32::MAX),
-            Intent::GiveUp(permits, looks) => self.wait(self.bucket.acquire_async(permits), looks),
+            Intent::Wait(permits) => self.wait(self.bucket.acquire(permits), u32::MAX),
+            Intent::GiveUp(permits, looks) => self.wait(self.bucket.acquire(permits), looks),
             Intent::Try(permits) => {
                 thread::yield_now();
                 let granted = self.bucket.try_acquire(permits);

@@ -91,15 +91,13 @@ impl Crowd {
 
     fn carry_out(&self, caller: usize) -> u64 {
         match self.intents[caller] {
-            Intent::Wait(permits) => {
-                self.wait(caller, self.bucket.acquire_async(permits), u32::MAX)
-            }
+            Intent::Wait(permits) => self.wait(caller, self.bucket.acquire(permits), u32::MAX),
             Intent::WaitFor(permits, seconds) => {
                 let longest = Duration::from_secs(seconds);
-                self.wait(caller, self.bucket.acquire_async(permits).timeout(longest), u32::MAX)
+                self.wait(caller, self.bucket.acquire(permits).timeout(longest), u32::MAX)
             }
             Intent::GiveUp(permits, looks) => {
-                self.wait(caller, self.bucket.acquire_async(permits), looks)
+                self.wait(caller, self.bucket.acquire(permits), looks)
             }
             Intent::Try(permits, times) => (0..times)
                 .map(|_| {

@@ -32,7 +32,7 @@ pin_project! {
     ///
     /// | | then |
     /// |---|---|
-    /// | `.await`, [`wait`](Admitting::wait) for threads | the caller runs the operation by itself |
+    /// | `.await`, [`wait_blocking`](Admitting::wait_blocking) for threads | the caller runs the operation by itself |
     /// | [`execute`](Admitting::execute), [`try_execute`](Admitting::try_execute) | a future runs, with the time limit |
     /// | [`run`](Admitting::run) | a closure runs, with the time limit |
     ///
@@ -80,7 +80,7 @@ pin_project! {
     ///
     /// for number in 0..3 {
     ///     // Up to a second for the place and the permit together.
-    ///     let call = admission.admit_async(1).timeout(Duration::from_secs(1));
+    ///     let call = admission.admit(1).timeout(Duration::from_secs(1));
     ///     assert_eq!(call.execute(async move { number }).await?, number);
     /// }
     /// # Ok(()) }
@@ -136,7 +136,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
     /// # Errors
     ///
     /// As for the future.
-    pub fn wait(self) -> Result<Admitted<I::Guard>, AdmitError> {
+    pub fn wait_blocking(self) -> Result<Admitted<I::Guard>, AdmitError> {
         let Admitting { admission, permits, timeout, .. } = self;
         // It may have been polled, and have a place.
         drop(self);
@@ -149,34 +149,39 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
                 end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
                 end
             };
-            block_on_until(admission.in_flight.1.enter_async(), set_end)
+            block_on_until(admission.in_flight.1.enter(), set_end)
                 .unwrap_or(Err(InFlightError::TimedOut))
         };
         let guard = entered.map_err(|error| admission.refused_place(error))?;
         let left = end.map(|end| end.saturating_duration_since(Instant::now())).or(timeout);
         let granted = match admission.rate.1.waiting(permits) {
             None => Ok(Unlimited::grant(permits)),
-            Some(waiting) => within(waiting, left).wait(),
+            Some(waiting) => within(waiting, left).wait_blocking(),
         };
         admission.admitted(guard, granted)
     }
 
-    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
-    pub(super) fn wait_until(self, deadline: Instant) -> Result<Admitted<I::Guard>, AdmitError> {
+    /// Waits as [`wait_blocking`](Admitting::wait_blocking) does, for no longer than until `deadline`. After the
+    /// deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for the future.
+    pub fn wait_blocking_until(self, deadline: Instant) -> Result<Admitted<I::Guard>, AdmitError> {
         let Admitting { admission, permits, .. } = self;
         if let Some(timeout) = deadline.checked_duration_since(Instant::now()) {
-            return self.timeout(timeout).wait();
+            return self.timeout(timeout).wait_blocking();
         }
         if !admission.in_flight.1.is_unlimited() {
             return Err(admission.refused_place(InFlightError::TimedOut));
         }
         if permits > 0
             && let Some(waiting) = admission.rate.1.waiting(permits)
-            && let Err(refused) = waiting.wait_until(deadline)
+            && let Err(refused) = waiting.wait_blocking_until(deadline)
         {
             return Err(admission.refused_permits(refused));
         }
-        self.wait()
+        self.wait_blocking()
     }
 
     /// Waits to be admitted, and then runs a future, with the time limit; see
@@ -239,7 +244,7 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
         R: Send + 'static,
     {
         let admission = self.admission;
-        let guard = self.wait()?.into_guard();
+        let guard = self.wait_blocking()?.into_guard();
         admission.run_admitted(guard, operation)
     }
 }
@@ -256,7 +261,7 @@ impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Future for Admitting<
                 StageMut::Begin => {
                     *this.since_nanos = None;
                     if !has_no_time(timeout) {
-                        let entering = admission.in_flight.1.enter_async();
+                        let entering = admission.in_flight.1.enter();
                         this.stage.set(Stage::ForPlace { entering });
                         continue;
                     }

@@ -32,17 +32,16 @@ use super::enter::Enter;
 /// let in_flight = |tenant: &'static str| {
 ///     let (tries, waits) = (Arc::clone(&uploads), Arc::clone(&uploads));
 ///     let waits = move || {
-///         let entering = waits.acquire_async(tenant, 1);
-///         async { entering?.await }
+///         waits.acquire(tenant, 1)
 ///     };
 ///     (move || tries.try_acquire(tenant, 1), waits)
 /// };
 /// let ada = Admission::new().in_flight("uploads of a tenant", in_flight("ada"));
 /// let bob = Admission::new().in_flight("uploads of a tenant", in_flight("bob"));
 ///
-/// let _first = ada.admit(1)?;
-/// assert!(ada.admit_timeout(1, Duration::from_millis(1)).is_err());
-/// assert!(bob.admit(1).is_ok());
+/// let _first = ada.admit_blocking(1)?;
+/// assert!(ada.admit(1).timeout(Duration::from_millis(1)).wait_blocking().is_err());
+/// assert!(bob.admit_blocking(1).is_ok());
 /// # Ok::<(), sluicegate::admission::AdmitError>(())
 /// ```
 pub trait EnterInLine: Enter {
@@ -57,7 +56,7 @@ pub trait EnterInLine: Enter {
     }
 
     /// Returns a future of a place. It is dropped if the caller's time is over.
-    fn enter_async(&self) -> Self::Entering;
+    fn enter(&self) -> Self::Entering;
 
     /// Takes a place for a caller that has no time to wait for one. Does not block, and stands in no
     /// line.
@@ -78,7 +77,7 @@ impl EnterInLine for () {
         true
     }
 
-    fn enter_async(&self) -> Self::Entering {
+    fn enter(&self) -> Self::Entering {
         ready(Ok(()))
     }
 }
@@ -101,7 +100,7 @@ where
 {
     type Entering = E;
 
-    fn enter_async(&self) -> E {
+    fn enter(&self) -> E {
         (self.1)()
     }
 }
@@ -113,8 +112,8 @@ impl<I: EnterInLine + ?Sized> EnterInLine for Arc<I> {
         (**self).is_unlimited()
     }
 
-    fn enter_async(&self) -> I::Entering {
-        (**self).enter_async()
+    fn enter(&self) -> I::Entering {
+        (**self).enter()
     }
 
     fn enter_now(&self) -> Result<I::Guard, InFlightError> {
@@ -126,11 +125,11 @@ impl<I: EnterInLine + ?Sized> EnterInLine for Arc<I> {
 impl EnterInLine for Arc<ConcurrencyLimit> {
     type Entering = Entering<'static>;
 
-    fn enter_async(&self) -> Entering<'static> {
-        self.acquire_owned_async(1)
+    fn enter(&self) -> Entering<'static> {
+        self.acquire_owned(1)
     }
 
     fn enter_now(&self) -> Result<InFlight<'static>, InFlightError> {
-        self.acquire_owned_async(1).timeout(Duration::ZERO).wait()
+        self.acquire_owned(1).timeout(Duration::ZERO).wait_blocking()
     }
 }

@@ -18,7 +18,7 @@ pub trait WaitOrUnlimited: Limiter + sealed::Sealed {
 
 impl<L: Wait> WaitOrUnlimited for L {
     fn waiting(&self, permits: u64) -> Option<Waiting<'_>> {
-        Some(self.acquire_async(permits))
+        Some(self.acquire(permits))
     }
 }
 

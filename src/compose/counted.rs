@@ -164,7 +164,7 @@ impl<L> Counted<L> {
     ///
     /// let bucket = Counted::new(TokenBucket::new(quota!(1_000 / second, burst 1)));
     /// for _ in 0..3 {
-    ///     bucket.acquire(1)?;
+    ///     bucket.acquire_blocking(1)?;
     /// }
     /// // The first found a permit, and the others have waited, unless they came late enough.
     /// assert!(bucket.waits().callers() <= 2);

@@ -23,12 +23,12 @@ use super::queueing::Queueing;
 
 pin_project! {
     /// A caller that waits for permits of a [`ConcurrencyLimit`], first come, first served: a
-    /// future for tasks, and [`wait`](Entering::wait) for threads. Both stand in one line.
+    /// future for tasks, and [`wait_blocking`](Entering::wait_blocking) for threads. Both stand in one line.
     ///
     /// Does nothing until it is polled. A caller comes to the line at its first poll. If it is
     /// polled again after its answer, it asks anew.
     ///
-    /// A future of [`acquire_owned_async`](ConcurrencyLimit::acquire_owned_async) is an
+    /// A future of [`acquire_owned`](ConcurrencyLimit::acquire_owned) is an
     /// `Entering<'static>`: it keeps the limit alive, and so does its guard.
     ///
     /// # Errors
@@ -53,12 +53,12 @@ pin_project! {
     /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
     ///
     /// async fn send(limit: &ConcurrencyLimit) -> Result<(), InFlightError> {
-    ///     let _guard = limit.acquire_async(3).timeout(Duration::from_secs(1)).await?;
+    ///     let _guard = limit.acquire(3).timeout(Duration::from_secs(1)).await?;
     ///     Ok(()) // the request, with three of the permits in flight
     /// }
     ///
     /// let limit = ConcurrencyLimit::new(4);
-    /// assert_eq!(limit.acquire_async(4).wait()?.permits(), 4);
+    /// assert_eq!(limit.acquire(4).wait_blocking()?.permits(), 4);
     /// # Ok::<(), InFlightError>(())
     /// ```
     #[must_use = "a future does nothing until it is polled"]
@@ -97,13 +97,18 @@ impl<'a, T: Timer> Entering<'a, T> {
     /// # Errors
     ///
     /// All of [`InFlightError`].
-    pub fn wait(self) -> Result<InFlight<'a>, InFlightError> {
-        self.queueing.wait()
+    pub fn wait_blocking(self) -> Result<InFlight<'a>, InFlightError> {
+        self.queueing.wait_blocking()
     }
 
-    /// Blocks the thread until there is an answer, or until `deadline`.
-    pub(super) fn wait_until(self, deadline: Instant) -> Result<InFlight<'a>, InFlightError> {
-        self.queueing.wait_until(deadline)
+    /// Waits as [`wait_blocking`](Entering::wait_blocking) does, for no longer than until `deadline`. A call that
+    /// begins at the deadline or after it takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TimedOut`], and all others.
+    pub fn wait_blocking_until(self, deadline: Instant) -> Result<InFlight<'a>, InFlightError> {
+        self.queueing.wait_blocking_until(deadline)
     }
 }
 
@@ -142,8 +147,8 @@ impl ConcurrencyLimit {
     ///
     /// let limit = ConcurrencyLimit::new(1);
     /// limit.line().set_limits(LineLimits::new().max_waiters(0));
-    /// let _held = limit.acquire(1)?;
-    /// assert_eq!(limit.acquire(1).unwrap_err(), InFlightError::LineFull);
+    /// let _held = limit.acquire_blocking(1)?;
+    /// assert_eq!(limit.acquire_blocking(1).unwrap_err(), InFlightError::LineFull);
     /// # Ok::<(), InFlightError>(())
     /// ```
     #[must_use]
@@ -151,19 +156,28 @@ impl ConcurrencyLimit {
         Line::of(self)
     }
 
-    /// Takes all of `permits`, until the guard is dropped, and blocks the thread until they are
-    /// there.
+    /// Returns a future of all of `permits`, until the guard is dropped: to `.await`, or for a thread to
+    /// [block](Entering::wait_blocking) on.
     ///
     /// Asking for 0 permits is always granted, at once.
     ///
-    /// A thread that holds permits and acquires more may wait for itself for ever, or two for each
+    /// A caller that holds permits and acquires more may wait for itself for ever, or two for each
     /// other: take all at once, and [split](InFlight::split) them.
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TooLarge`] at once for more than the limit;
+    /// The future's: [`InFlightError::TooLarge`] at once for more than the limit;
     /// [`InFlightError::LineFull`], [`InFlightError::Evicted`] and [`InFlightError::Closed`] as the
     /// line has it.
+    pub fn acquire(&self, permits: u64) -> Entering<'_> {
+        Entering::new(Home::Borrowed(self), permits)
+    }
+
+    /// Takes all of `permits`, until the guard is dropped, and blocks the thread until they are there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](ConcurrencyLimit::acquire).
     ///
     /// # Examples
     ///
@@ -174,7 +188,7 @@ impl ConcurrencyLimit {
     /// std::thread::scope(|scope| {
     ///     for _ in 0..5 {
     ///         scope.spawn(|| {
-    ///             let _guard = limit.acquire(1)?;
+    ///             let _guard = limit.acquire_blocking(1)?;
     ///             // ... at most two at a time
     ///             Ok::<(), InFlightError>(())
     ///         });
@@ -182,47 +196,12 @@ impl ConcurrencyLimit {
     /// });
     /// assert_eq!(limit.in_flight(), 0);
     /// ```
-    pub fn acquire(&self, permits: u64) -> Result<InFlight<'_>, InFlightError> {
-        self.acquire_async(permits).wait()
+    pub fn acquire_blocking(&self, permits: u64) -> Result<InFlight<'_>, InFlightError> {
+        self.acquire(permits).wait_blocking()
     }
 
-    /// Waits as [`acquire`](ConcurrencyLimit::acquire) does, for no longer than `timeout` by the
-    /// system's monotonic clock. With a timeout of zero it tries once and does not stand in line.
-    /// Permits that come back in time are granted, even if the thread runs later; so may be permits
-    /// that come back after the time and before the thread runs.
-    ///
-    /// # Errors
-    ///
-    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](ConcurrencyLimit::acquire).
-    pub fn acquire_timeout(
-        &self,
-        permits: u64,
-        timeout: Duration,
-    ) -> Result<InFlight<'_>, InFlightError> {
-        self.acquire_async(permits).timeout(timeout).wait()
-    }
-
-    /// Does the same as [`acquire_timeout`](ConcurrencyLimit::acquire_timeout) with the time until
-    /// `deadline`. A call that begins at the deadline or after it takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As for [`acquire_timeout`](ConcurrencyLimit::acquire_timeout).
-    pub fn acquire_until(
-        &self,
-        permits: u64,
-        deadline: Instant,
-    ) -> Result<InFlight<'_>, InFlightError> {
-        self.acquire_async(permits).wait_until(deadline)
-    }
-
-    /// Returns a future of a guard of `permits`: [`acquire`](ConcurrencyLimit::acquire) for tasks.
-    pub fn acquire_async(&self, permits: u64) -> Entering<'_> {
-        Entering::new(Home::Borrowed(self), permits)
-    }
-
-    /// Waits as [`acquire_async`](ConcurrencyLimit::acquire_async) does, with a future and a guard
-    /// that keep the limit alive: for tasks that are spawned. Its [`wait`](Entering::wait) is for
+    /// Waits as [`acquire`](ConcurrencyLimit::acquire) does, with a future and a guard
+    /// that keep the limit alive: for tasks that are spawned. Its [`wait_blocking`](Entering::wait_blocking) is for
     /// threads. Clones the `Arc` twice.
     ///
     /// # Examples
@@ -235,14 +214,14 @@ impl ConcurrencyLimit {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let limit = Arc::new(ConcurrencyLimit::new(1));
     /// let held = limit.try_acquire(1)?;
-    /// let entering = limit.acquire_owned_async(1);
+    /// let entering = limit.acquire_owned(1);
     /// let task = tokio::spawn(async move { entering.await.map(|guard| guard.permits()) });
     /// tokio::task::yield_now().await;
     /// drop(held);
     /// assert_eq!(task.await?, Ok(1));
     /// # Ok(()) }
     /// ```
-    pub fn acquire_owned_async(self: &Arc<Self>, permits: u64) -> Entering<'static> {
+    pub fn acquire_owned(self: &Arc<Self>, permits: u64) -> Entering<'static> {
         Entering::new(Home::Owned(Arc::clone(self)), permits)
     }
 }

@@ -140,7 +140,7 @@ impl<'a, H: Limited, T: Timer> Queueing<'a, H, T> {
     }
 
     /// Blocks the thread until there is an answer.
-    pub(super) fn wait(self) -> Answer<'a, H> {
+    pub(super) fn wait_blocking(self) -> Answer<'a, H> {
         let timeout = self.timeout;
         // `None` is for ever, or beyond the end of the clock.
         let end = move || timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -149,7 +149,7 @@ impl<'a, H: Limited, T: Timer> Queueing<'a, H, T> {
 
     /// Blocks the thread until there is an answer, or until `deadline`. From then on, asks for
     /// nothing.
-    pub(super) fn wait_until(self, deadline: Instant) -> Answer<'a, H> {
+    pub(super) fn wait_blocking_until(self, deadline: Instant) -> Answer<'a, H> {
         let is_over = deadline <= Instant::now();
         if is_over && self.permits() > 0 {
             return Err(InFlightError::TimedOut);

@@ -10,9 +10,7 @@ use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::Hash;
-use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Instant;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -61,13 +59,13 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// let users = KeyTable::<str>::with_keys(quota!(1_000 / second, burst 5), 10_000)?;
 /// let users = QueuedKeys::<_, str>::new(users);
-/// users.acquire("ada", 5)?;
+/// users.acquire_blocking("ada", 5)?;
 /// // Blocks for a millisecond.
-/// users.acquire("ada", 1)?;
+/// users.acquire_blocking("ada", 1)?;
 /// // Blocks for no time at all: the permits would come too late.
-/// let refused = users.acquire_timeout("ada", 5, Duration::from_micros(10)).unwrap_err();
+/// let refused = users.acquire("ada", 5).timeout(Duration::from_micros(10)).wait_blocking().unwrap_err();
 /// assert!(matches!(refused, AcquireError::TimedOut { .. }));
-/// assert!(users.acquire("bob", 5).is_ok());
+/// assert!(users.acquire_blocking("bob", 5).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -135,51 +133,25 @@ where
     K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
 {
+    /// Returns a future that takes all of `permits` of `key` once they are there: to `.await`, or for a thread to
+    /// [block](WaitingForKey::wait_blocking) on. Copies the key only if the caller has to wait.
+    ///
+    /// # Errors
+    ///
+    /// The future's: [`AcquireError::TooLarge`] at once for more than a key can ever hold;
+    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
+    /// lines have it.
+    pub fn acquire<'a>(&'a self, key: &'a K, permits: u64) -> WaitingForKey<'a, K> {
+        WaitingForKey::new(self, key, permits)
+    }
+
     /// Takes all of `permits` of `key`, and blocks the thread until they are there.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TooLarge`] at once for more than a key can ever hold;
-    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
-    /// lines have it.
-    pub fn acquire(&self, key: &K, permits: u64) -> Result<Grant, AcquireError> {
-        self.acquire_async(key, permits).wait()
-    }
-
-    /// Waits as [`acquire`](QueuedKeys::acquire) does, for no longer than `timeout`. If the permits
-    /// cannot be there by then, it does not wait at all.
-    ///
-    /// # Errors
-    ///
-    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](QueuedKeys::acquire).
-    pub fn acquire_timeout(
-        &self,
-        key: &K,
-        permits: u64,
-        timeout: Duration,
-    ) -> Result<Grant, AcquireError> {
-        self.acquire_async(key, permits).timeout(timeout).wait()
-    }
-
-    /// Waits as [`acquire_timeout`](QueuedKeys::acquire_timeout) does, until `deadline`. After the
-    /// deadline, takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As for [`acquire_timeout`](QueuedKeys::acquire_timeout).
-    pub fn acquire_until(
-        &self,
-        key: &K,
-        permits: u64,
-        deadline: Instant,
-    ) -> Result<Grant, AcquireError> {
-        self.acquire_async(key, permits).wait_until(deadline)
-    }
-
-    /// Returns a future that takes all of `permits` of `key` once they are there:
-    /// [`acquire`](QueuedKeys::acquire) for tasks. Copies the key only if the caller has to wait.
-    pub fn acquire_async<'a>(&'a self, key: &'a K, permits: u64) -> WaitingForKey<'a, K> {
-        WaitingForKey::new(self, key, permits)
+    /// As for [`acquire`](QueuedKeys::acquire).
+    pub fn acquire_blocking(&self, key: &K, permits: u64) -> Result<Grant, AcquireError> {
+        self.acquire(key, permits).wait_blocking()
     }
 
     /// Runs `change` on the store, and then lets the lines of all keys look again.
@@ -198,7 +170,7 @@ where
     /// let users = Keyed::<u64, _>::with(Buckets::new(quota!(5 / minute)));
     /// let users = QueuedKeys::<_, u64>::new(users);
     /// users.update(|users| users.reconfigure(quota!(10 / minute), Carry::Reset));
-    /// assert!(users.acquire(&7, 10).is_ok());
+    /// assert!(users.acquire_blocking(&7, 10).is_ok());
     /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
     pub fn update<R>(&self, change: impl FnOnce(&S) -> R) -> R {
@@ -224,10 +196,10 @@ where
     ///     WeightedLog::new(rate!(5 / minute)).and_then(|log| log.with_max_limit(10)).unwrap()
     /// });
     /// let users = QueuedKeys::<_, str>::new(Keyed::<String, _>::with(logs));
-    /// users.acquire("ada", 5)?;
+    /// users.acquire_blocking("ada", 5)?;
     /// // Those that wait for it would be granted five more now.
     /// users.update_key("ada", |users| users.with_limiter("ada", |log| log.reconfigure(10)))??;
-    /// users.acquire("ada", 5)?;
+    /// users.acquire_blocking("ada", 5)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_key<R>(&self, key: &K, change: impl FnOnce(&S) -> R) -> R {

@@ -22,7 +22,7 @@ use super::waiter::{Asked, Waiter};
 
 pin_project! {
     /// A caller that waits for permits, first come, first served: a future for tasks, and
-    /// [`wait`](Waiting::wait) for threads. Both stand in the same line.
+    /// [`wait_blocking`](Waiting::wait_blocking) for threads. Both stand in the same line.
     ///
     /// Does nothing until it is polled. The caller's place in line is that of its first poll. If it
     /// is polled again after its answer, it asks anew.
@@ -52,12 +52,12 @@ pin_project! {
     /// use sluicegate::wait::AcquireError;
     ///
     /// async fn send(bucket: &TokenBucket) -> Result<(), AcquireError> {
-    ///     bucket.acquire_async(3).timeout(Duration::from_secs(1)).await?;
+    ///     bucket.acquire(3).timeout(Duration::from_secs(1)).await?;
     ///     Ok(())
     /// }
     ///
     /// let bucket = TokenBucket::new(quota!(1_000 / second));
-    /// assert!(bucket.acquire_async(5).wait().is_ok());
+    /// assert!(bucket.acquire(5).wait_blocking().is_ok());
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
@@ -100,7 +100,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     ///
     /// let bucket = TokenBucket::new(quota!(1_000 / second, burst 1));
     /// for _ in 0..3 {
-    ///     bucket.acquire_async(1).jitter(Duration::from_millis(2)).wait()?;
+    ///     bucket.acquire(1).jitter(Duration::from_millis(2)).wait_blocking()?;
     /// }
     /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
@@ -119,21 +119,26 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// # Errors
     ///
     /// All of [`AcquireError`].
-    pub fn wait(mut self) -> Result<Grant, AcquireError> {
+    pub fn wait_blocking(mut self) -> Result<Grant, AcquireError> {
         block(&mut self.waiter)
+    }
+
+    /// Waits as [`wait_blocking`](Waiting::wait_blocking) does, for no longer than until `deadline`. After the
+    /// deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and all others.
+    pub fn wait_blocking_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(timeout) => self.timeout(timeout).wait_blocking(),
+            None => self.waiter.refuse_in_time(),
+        }
     }
 
     /// Reads the limiter's clock.
     pub(crate) fn now_nanos(&self) -> u64 {
         self.waiter.limiter().now_nanos()
-    }
-
-    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
-    pub(crate) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
-        match deadline.checked_duration_since(Instant::now()) {
-            Some(timeout) => self.timeout(timeout).wait(),
-            None => self.waiter.refuse_in_time(),
-        }
     }
 }
 
@@ -213,7 +218,7 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         let mut callers = Vec::new();
         let refused = loop {
-            let mut caller = bucket.acquire_async(1);
+            let mut caller = bucket.acquire(1);
             match Pin::new(&mut caller).poll(&mut context) {
                 Poll::Ready(Err(refused)) => break refused,
                 Poll::Ready(Ok(_)) => {}
@@ -223,6 +228,6 @@ mod tests {
         assert!(matches!(refused, AcquireError::LineFull { .. }), "{refused}");
         assert_eq!(bucket.line().waiters(), callers.len());
         drop(callers.pop());
-        assert!(Pin::new(&mut bucket.acquire_async(1)).poll(&mut context).is_pending());
+        assert!(Pin::new(&mut bucket.acquire(1)).poll(&mut context).is_pending());
     }
 }

@@ -86,9 +86,9 @@ impl LineLimits {
     ///
     /// let bucket = TokenBucket::new(quota!(1 / minute));
     /// bucket.line().set_limits(LineLimits::new().max_wait(Duration::from_millis(5)));
-    /// bucket.acquire(1)?;
+    /// bucket.acquire_blocking(1)?;
     /// // Blocks for no time at all: the next permit comes too late.
-    /// assert!(matches!(bucket.acquire(1), Err(AcquireError::TimedOut { .. })));
+    /// assert!(matches!(bucket.acquire_blocking(1), Err(AcquireError::TimedOut { .. })));
     /// # Ok::<(), AcquireError>(())
     /// ```
     #[must_use]

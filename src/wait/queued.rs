@@ -54,11 +54,11 @@ use self::estimates::KeptEstimates;
 /// use sluicegate::window::WeightedLog;
 ///
 /// let log = Queued::new(WeightedLog::new(rate!(5 / 10 ms))?);
-/// log.acquire(5)?;
+/// log.acquire_blocking(5)?;
 /// // Blocks for ten milliseconds, until the first five no longer count.
-/// log.acquire(2)?;
+/// log.acquire_blocking(2)?;
 /// // Blocks for no time at all: the permits would come too late.
-/// let refused = log.acquire_timeout(4, Duration::from_micros(100)).unwrap_err();
+/// let refused = log.acquire(4).timeout(Duration::from_micros(100)).wait_blocking().unwrap_err();
 /// assert!(matches!(refused, AcquireError::TimedOut { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,7 +75,7 @@ use self::estimates::KeptEstimates;
 /// let exact = WeightedLog::new(rate!(100 / second))?;
 /// let both: All<&dyn Limiter> = All::new([&smooth as &dyn Limiter, &exact])?;
 /// let both = Queued::new(both);
-/// both.acquire(10)?;
+/// both.acquire_blocking(10)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -116,19 +116,19 @@ impl Reservation<'_> {
     }
 
     /// Returns the wait that is left. Reads the limiter's clock: if that is set back, this is longer, but
-    /// no caller sleeps again by [`wait`](Reservation::wait) or [`wait_async`](Reservation::wait_async).
+    /// no caller sleeps again by [`wait_blocking`](Reservation::wait_blocking) or [`wait`](Reservation::wait).
     #[must_use]
     pub fn wait_left(&self) -> Duration {
         self.look().left
     }
 
     /// Blocks the thread until the permits may be used.
-    pub fn wait(self) {
+    pub fn wait_blocking(self) {
         block_until(|_| self.look());
     }
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
-    pub async fn wait_async<T: Timer>(self, timer: T) {
+    pub async fn wait<T: Timer>(self, timer: T) {
         sleep_until(timer, |_| self.look()).await;
     }
 

@@ -114,12 +114,12 @@ impl<L: Schedules> Scheduled<'_, L> {
     }
 
     /// Blocks the thread until the permits may be used.
-    pub fn wait(self) {
+    pub fn wait_blocking(self) {
         block_until(|has_slept| self.look(has_slept));
     }
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
-    pub async fn wait_async<T: Timer>(self, timer: T) {
+    pub async fn wait<T: Timer>(self, timer: T) {
         sleep_until(timer, |has_slept| self.look(has_slept)).await;
     }
 

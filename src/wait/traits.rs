@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::time::Instant;
 
 use crate::decision::grant::Grant;
 use crate::wait::acquire::Waiting;
@@ -49,11 +48,11 @@ use crate::limiter::Limiter;
 /// use sluicegate::wait::AcquireError;
 ///
 /// let bucket = TokenBucket::new(quota!(1_000 / second, burst 5));
-/// bucket.acquire(5)?;
+/// bucket.acquire_blocking(5)?;
 /// // Blocks for a millisecond.
-/// bucket.acquire(1)?;
+/// bucket.acquire_blocking(1)?;
 /// // Blocks for no time at all: the permits would come too late.
-/// let refused = bucket.acquire_timeout(5, Duration::from_micros(100)).unwrap_err();
+/// let refused = bucket.acquire(5).timeout(Duration::from_micros(100)).wait_blocking().unwrap_err();
 /// assert!(matches!(refused, AcquireError::TimedOut { .. }));
 /// # Ok::<(), AcquireError>(())
 /// ```
@@ -70,42 +69,27 @@ pub trait Wait: Limiter {
     /// stands there anew, and its turn in the line before passes unused.
     fn line(&self) -> Line<'_>;
 
-    /// Takes all of `permits`, and blocks the thread until they are there.
+    /// Returns a future that takes all of `permits` once they are there: to `.await`, or for a thread to
+    /// [block](Waiting::wait_blocking) on, with or without a [`timeout`](Waiting::timeout).
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TooLarge`] at once for more than the limiter can ever hold;
-    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
-    /// line has it.
+    /// The future's: [`AcquireError::TooLarge`] at once for more than the limiter can ever hold;
+    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the line has it.
     #[doc(alias = "until_ready")]
-    fn acquire(&self, permits: u64) -> Result<Grant, AcquireError> {
-        self.acquire_async(permits).wait()
-    }
-
-    /// Waits as [`acquire`](Wait::acquire) does, for no longer than `timeout` by the limiter's
-    /// clock. If the permits are not due by then, it does not wait at all.
-    ///
-    /// # Errors
-    ///
-    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](Wait::acquire).
-    fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<Grant, AcquireError> {
-        self.acquire_async(permits).timeout(timeout).wait()
-    }
-
-    /// Waits as [`acquire_timeout`](Wait::acquire_timeout) does, until `deadline`. After the
-    /// deadline, takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As for [`acquire_timeout`](Wait::acquire_timeout).
-    fn acquire_until(&self, permits: u64, deadline: Instant) -> Result<Grant, AcquireError> {
-        self.acquire_async(permits).wait_until(deadline)
-    }
-
-    /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
-    /// for tasks.
-    fn acquire_async(&self, permits: u64) -> Waiting<'_> {
+    fn acquire(&self, permits: u64) -> Waiting<'_> {
         Waiting::new(self.line().line, permits)
+    }
+
+    /// Takes all of `permits`, and blocks the thread until they are there. Not for tasks: it would hold up the
+    /// others of their thread.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](Wait::acquire).
+    #[doc(alias = "until_ready")]
+    fn acquire_blocking(&self, permits: u64) -> Result<Grant, AcquireError> {
+        self.acquire(permits).wait_blocking()
     }
 }
 
@@ -221,8 +205,8 @@ impl Line<'_> {
     ///
     /// let bucket = TokenBucket::new(quota!(1 / minute));
     /// bucket.line().set_limits(LineLimits::new().max_waiters(0));
-    /// bucket.acquire(1)?;
-    /// assert!(matches!(bucket.acquire(1), Err(AcquireError::LineFull { .. })));
+    /// bucket.acquire_blocking(1)?;
+    /// assert!(matches!(bucket.acquire_blocking(1), Err(AcquireError::LineFull { .. })));
     /// # Ok::<(), AcquireError>(())
     /// ```
     pub fn set_limits(&self, limits: LineLimits) {

@@ -1,7 +1,5 @@
 //! The verbs that sleep until a turn.
 
-use core::time::Duration;
-
 use crate::time::clock::Clock;
 use crate::wait::error::AcquireError;
 use crate::wait::scheduled::Scheduled;
@@ -10,26 +8,7 @@ use crate::wait::timer::Timer;
 use super::WarmUp;
 
 impl<C: Clock> WarmUp<C> {
-    /// Takes `permits`, and blocks the thread until they may be used.
-    ///
-    /// # Errors
-    ///
-    /// As for [`reserve`](WarmUp::reserve), at once.
-    pub fn acquire(&self, permits: u64) -> Result<(), AcquireError> {
-        self.reserve(permits).map(Scheduled::wait)
-    }
-
-    /// Waits as [`acquire`](WarmUp::acquire) does, if the permits may be used within `timeout`.
-    /// Otherwise it does not wait at all.
-    ///
-    /// # Errors
-    ///
-    /// As for [`reserve_within`](WarmUp::reserve_within), at once.
-    pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), AcquireError> {
-        self.reserve_within(permits, timeout).map(Scheduled::wait)
-    }
-
-    /// Does the same as [`acquire`](WarmUp::acquire) for a task, which sleeps by `timer`.
+    /// Takes `permits`, and lets a task sleep by `timer` until they may be used.
     ///
     /// # Errors
     ///
@@ -47,16 +26,22 @@ impl<C: Clock> WarmUp<C> {
     /// use sluicegate::warm_up::WarmUp;
     ///
     /// async fn query(pool: &WarmUp) -> Result<(), AcquireError> {
-    ///     pool.acquire_async(1, ThreadTimer).await?;
+    ///     pool.acquire(1, ThreadTimer).await?;
     ///     Ok(()) // the query, at its turn
     /// }
     /// ```
-    pub async fn acquire_async<T: Timer>(
-        &self,
-        permits: u64,
-        timer: T,
-    ) -> Result<(), AcquireError> {
+    pub async fn acquire<T: Timer>(&self, permits: u64, timer: T) -> Result<(), AcquireError> {
         self.reserve(permits)?.wait_or_cancel(timer).await;
         Ok(())
+    }
+
+    /// Takes `permits`, and blocks the thread until they may be used. With a time limit:
+    /// [`reserve_within`](WarmUp::reserve_within).
+    ///
+    /// # Errors
+    ///
+    /// As for [`reserve`](WarmUp::reserve), at once.
+    pub fn acquire_blocking(&self, permits: u64) -> Result<(), AcquireError> {
+        self.reserve(permits).map(Scheduled::wait_blocking)
     }
 }

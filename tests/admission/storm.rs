@@ -92,7 +92,7 @@ proptest! {
         for op in ops {
             match op {
                 Op::Call(permits, time) => {
-                    let call = admission.admit_async(permits);
+                    let call = admission.admit(permits);
                     let call: Call<'_> = match time {
                         Some(time) => Box::pin(call.timeout(Duration::from_millis(time))),
                         None => Box::pin(call),
@@ -153,10 +153,10 @@ fn in_a_storm_no_place_leaks_and_the_bound_of_both_limits_holds() {
             let (admission, inside, admitted) = (&admission, &inside, &admitted);
             scope.spawn(move || {
                 for round in 0..rounds {
-                    let call = admission.admit_async(1 + round % 2);
+                    let call = admission.admit(1 + round % 2);
                     let answer = match (number + round) % 4 {
-                        0 => call.wait(),
-                        1 => call.timeout(Duration::from_micros(40 * (round % 8))).wait(),
+                        0 => call.wait_blocking(),
+                        1 => call.timeout(Duration::from_micros(40 * (round % 8))).wait_blocking(),
                         2 => {
                             // Given up after its first poll, if it has to wait.
                             let mut call = Box::pin(call);
@@ -166,7 +166,7 @@ fn in_a_storm_no_place_leaks_and_the_bound_of_both_limits_holds() {
                                 std::task::Poll::Pending => continue,
                             }
                         }
-                        _ => admission.admit_timeout(1, Duration::from_millis(20)),
+                        _ => admission.admit(1).timeout(Duration::from_millis(20)).wait_blocking(),
                     };
                     if let Ok(call) = answer {
                         assert!(inside.fetch_add(1, Relaxed) < PLACES);

@@ -38,24 +38,30 @@ fn threads_wait_as_tasks_do() {
         .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()))
         .timer(Never);
     let soon = millis(2);
-    let first = admission.admit(1).unwrap();
-    assert_eq!(admission.admit_timeout(1, soon).unwrap_err(), too_late_for_a_place());
+    let first = admission.admit_blocking(1).unwrap();
+    assert_eq!(
+        admission.admit(1).timeout(soon).wait_blocking().unwrap_err(),
+        too_late_for_a_place()
+    );
     let now = std::time::Instant::now();
-    assert_eq!(admission.admit_until(1, now + soon).unwrap_err(), too_late_for_a_place());
-    assert_eq!(admission.admit_until(1, now).unwrap_err(), too_late_for_a_place());
-    let at_once = admission.admit_async(1).timeout(Duration::ZERO);
-    assert_eq!(at_once.wait().unwrap_err(), too_late_for_a_place());
-    let refused = admission.admit_async(1).timeout(soon).run(|_| ()).unwrap_err();
+    assert_eq!(
+        admission.admit(1).wait_blocking_until(now + soon).unwrap_err(),
+        too_late_for_a_place()
+    );
+    assert_eq!(admission.admit(1).wait_blocking_until(now).unwrap_err(), too_late_for_a_place());
+    let at_once = admission.admit(1).timeout(Duration::ZERO);
+    assert_eq!(at_once.wait_blocking().unwrap_err(), too_late_for_a_place());
+    let refused = admission.admit(1).timeout(soon).run(|_| ()).unwrap_err();
     assert_eq!(refused, too_late_for_a_place());
     drop(first);
     let too_late = too_late_for_the_rate(millis(100));
-    assert_eq!(admission.admit_timeout(1, millis(99)).unwrap_err(), too_late);
+    assert_eq!(admission.admit(1).timeout(millis(99)).wait_blocking().unwrap_err(), too_late);
     assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
 
     // One waits for the place, and then for the rate.
-    let held = places.acquire(1).unwrap();
+    let held = places.acquire_blocking(1).unwrap();
     thread::scope(|scope| {
-        let call = || admission.admit_async(1).run(|_| thread::current().id());
+        let call = || admission.admit(1).run(|_| thread::current().id());
         let call = scope.spawn(call);
         while places.line().waiters() == 0 {
             thread::yield_now();
@@ -72,13 +78,13 @@ fn threads_wait_as_tasks_do() {
     });
     assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
     // A future that has been polled, and has the place, is not in its own way.
-    let mut call = admission.admit_async(1);
+    let mut call = admission.admit(1);
     assert!(Pin::new(&mut call).poll(&mut Context::from_waker(Waker::noop())).is_pending());
     assert_eq!(places.in_flight(), 1);
     clock.advance(millis(100));
     let call = call.timeout(Duration::ZERO);
     assert_eq!(places.in_flight(), 0, "it asks anew");
-    assert!(call.wait().is_ok());
+    assert!(call.wait_blocking().is_ok());
 }
 
 #[test]
@@ -88,9 +94,10 @@ fn the_wait_of_a_thread_for_its_place_counts_for_the_deadline() {
     let places = Arc::new(ConcurrencyLimit::new(1));
     let admission = Admission::new().rate("rate", &bucket).in_flight("places", Arc::clone(&places));
     bucket.try_acquire(1).unwrap();
-    let held = places.acquire(1).unwrap();
+    let held = places.acquire_blocking(1).unwrap();
     thread::scope(|scope| {
-        let call = scope.spawn(|| admission.admit_timeout(1, HOUR + millis(10)).map(drop));
+        let call =
+            scope.spawn(|| admission.admit(1).timeout(HOUR + millis(10)).wait_blocking().map(drop));
         while places.line().waiters() == 0 {
             thread::yield_now();
         }
@@ -127,13 +134,13 @@ fn a_timer_that_panics_leaves_no_place_taken() {
         .timer(Broken);
     bucket.try_acquire(1).unwrap();
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = poll(&mut Box::pin(admission.admit_async(1).timeout(millis(500))));
+        let _ = poll(&mut Box::pin(admission.admit(1).timeout(millis(500))));
     }));
     assert!(polled.is_err());
     assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
-    let held = places.acquire(1).unwrap();
+    let held = places.acquire_blocking(1).unwrap();
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = poll(&mut Box::pin(admission.admit_async(1).timeout(millis(500))));
+        let _ = poll(&mut Box::pin(admission.admit(1).timeout(millis(500))));
     }));
     assert!(polled.is_err());
     drop(held);

@@ -69,16 +69,16 @@ pub(super) fn poll<F: Future>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_its_place_and_then_for_its_permits_and_keeps_the_place() {
     let (admission, bucket, places) = limited();
-    let first = admission.admit_async(1).await.unwrap();
+    let first = admission.admit(1).await.unwrap();
     assert_eq!((first.grant().permits(), left(&bucket), places.in_flight()), (1, 0, 1));
-    let mut second = Box::pin(admission.admit_async(1));
+    let mut second = Box::pin(admission.admit(1));
     assert!(poll(&mut second).is_pending());
     assert_eq!(waiters(&bucket, &places), (1, 0));
     drop(first);
     assert!(poll(&mut second).is_pending());
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 1), 1));
     // Neither one that waits nor one that tries comes by its permits first.
-    let mut third = Box::pin(admission.admit_async(1));
+    let mut third = Box::pin(admission.admit(1));
     assert!(poll(&mut third).is_pending());
     assert_eq!(waiters(&bucket, &places), (1, 1));
     let refused = admission.try_admit(1).unwrap_err();
@@ -100,7 +100,7 @@ async fn tasks_are_admitted_in_the_order_in_which_they_came() {
         .map(|number| {
             let admission = Arc::clone(&admission);
             tokio::spawn(async move {
-                let call = admission.admit_async(1).timeout(millis(60_000));
+                let call = admission.admit(1).timeout(millis(60_000));
                 call.execute(async move { (number, began.elapsed()) }).await
             })
         })
@@ -115,9 +115,9 @@ async fn tasks_are_admitted_in_the_order_in_which_they_came() {
 #[tokio::test(start_paused = true)]
 async fn a_deadline_that_passes_before_there_is_a_place_names_the_limit_in_flight() {
     let (admission, bucket, places) = limited();
-    let held = places.acquire(1).unwrap();
+    let held = places.acquire_blocking(1).unwrap();
     let began = Instant::now();
-    let refused = admission.admit_async(1).timeout(millis(50)).await.unwrap_err();
+    let refused = admission.admit(1).timeout(millis(50)).await.unwrap_err();
     assert_eq!((refused.clone(), began.elapsed()), (too_late_for_a_place(), millis(50)));
     assert_eq!((refused.limit_name(), refused.retry_after()), (Some("places"), None));
     assert_eq!(
@@ -126,21 +126,21 @@ async fn a_deadline_that_passes_before_there_is_a_place_names_the_limit_in_fligh
     );
     assert_eq!((waiters(&bucket, &places), left(&bucket)), ((0, 0), 1));
     // Without any time it is refused at once.
-    let refused = admission.admit_async(1).timeout(Duration::ZERO).await.unwrap_err();
+    let refused = admission.admit(1).timeout(Duration::ZERO).await.unwrap_err();
     assert_eq!((refused, began.elapsed()), (too_late_for_a_place(), millis(50)));
     // And takes nobody's place in line.
     let evicts = LineLimits::new().max_waiters(1).when_full(WhenLineFull::EvictOldest);
     places.line().set_limits(evicts);
-    let mut waits = Box::pin(admission.admit_async(1));
+    let mut waits = Box::pin(admission.admit(1));
     assert!(poll(&mut waits).is_pending());
-    let refused = admission.admit_async(1).timeout(Duration::ZERO).await.unwrap_err();
+    let refused = admission.admit(1).timeout(Duration::ZERO).await.unwrap_err();
     assert_eq!((refused, began.elapsed()), (too_late_for_a_place(), millis(50)));
     assert!(poll(&mut waits).is_pending());
     drop((held, waits));
-    assert!(admission.admit_async(1).timeout(Duration::ZERO).await.is_ok());
+    assert!(admission.admit(1).timeout(Duration::ZERO).await.is_ok());
     assert_eq!((places.in_flight(), left(&bucket)), (0, 0));
     let closed = Admission::new().in_flight("none", Arc::new(ConcurrencyLimit::new(0)));
-    let refused = closed.admit_timeout(1, Duration::ZERO).unwrap_err();
+    let refused = closed.admit(1).timeout(Duration::ZERO).wait_blocking().unwrap_err();
     let refusal = InFlightError::TooLarge { limit: 0 };
     assert_eq!(refused, AdmissionError::InFlight { name: "none".into(), refusal });
 }
@@ -150,7 +150,7 @@ async fn permits_that_come_after_the_deadline_name_the_rate_at_once_and_the_plac
     let (admission, bucket, places) = limited();
     bucket.try_acquire(1).unwrap();
     let began = Instant::now();
-    let refused = admission.admit_async(1).timeout(millis(99)).await.unwrap_err();
+    let refused = admission.admit(1).timeout(millis(99)).await.unwrap_err();
     assert_eq!((refused.clone(), began.elapsed()), (too_late_for_the_rate(millis(100)), millis(0)));
     assert_eq!((refused.limit_name(), refused.retry_after()), (Some("rate"), Some(millis(100))));
     assert_eq!(
@@ -158,7 +158,7 @@ async fn permits_that_come_after_the_deadline_name_the_rate_at_once_and_the_plac
         "`rate` refused: no permits before the deadline: try again in 100ms"
     );
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 0), 0));
-    assert!(admission.admit_async(1).timeout(millis(100)).await.is_ok());
+    assert!(admission.admit(1).timeout(millis(100)).await.is_ok());
     assert_eq!(began.elapsed(), millis(100));
 }
 
@@ -173,7 +173,7 @@ async fn one_deadline_is_for_both_waits() {
             sleep(millis(60)).await;
             drop(held);
         });
-        let answer = admission.admit_async(1).timeout(millis(time)).await;
+        let answer = admission.admit(1).timeout(millis(time)).await;
         let answer = answer.map(|admitted| admitted.grant().permits());
         if is_admitted {
             assert_eq!((answer, began.elapsed()), (Ok(1), millis(100)));
@@ -189,29 +189,29 @@ async fn one_deadline_is_for_both_waits() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_gives_back_what_it_has_wherever_it_stands() {
     let (admission, bucket, places) = limited();
-    drop(admission.admit_async(1));
+    drop(admission.admit(1));
     // In line for a place.
     let held = admission.try_admit(1).unwrap();
-    let mut call = Box::pin(admission.admit_async(1).timeout(millis(1_000)));
+    let mut call = Box::pin(admission.admit(1).timeout(millis(1_000)));
     assert!(poll(&mut call).is_pending());
     assert_eq!(waiters(&bucket, &places), (1, 0));
     drop(call);
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 0), 1));
     // With a place that it was not told of.
-    let mut call = Box::pin(admission.admit_async(1));
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_pending());
     drop(held);
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 0), 1));
     drop(call);
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 0), 0));
     // In line for the rate.
-    let mut call = Box::pin(admission.admit_async(1));
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_pending());
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 1), 1));
     drop(call);
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 0), 0));
     // With permits that it was not told of: nothing was granted since.
-    let mut call = Box::pin(admission.admit_async(1));
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_pending());
     sleep(millis(100)).await;
     assert!(bucket.try_acquire(1).is_err(), "it settles for the call");
@@ -219,7 +219,7 @@ async fn a_call_that_is_dropped_gives_back_what_it_has_wherever_it_stands() {
     drop(call);
     assert_eq!((left(&bucket), waiters(&bucket, &places), places.in_flight()), (1, (0, 0), 0));
     // Once it has begun, they are spent.
-    let mut call = Box::pin(admission.admit_async(1).execute(pending::<()>()));
+    let mut call = Box::pin(admission.admit(1).execute(pending::<()>()));
     assert!(poll(&mut call).is_pending());
     assert_eq!((left(&bucket), places.in_flight()), (0, 1));
     drop(call);
@@ -231,10 +231,10 @@ async fn a_call_that_leaves_the_line_for_the_rate_wakes_the_next_one_for_its_pla
     let (admission, bucket, places) = limited();
     bucket.try_acquire(1).unwrap();
     let admission = Arc::new(admission);
-    let mut first = Box::pin(admission.admit_async(1));
+    let mut first = Box::pin(admission.admit(1));
     assert!(poll(&mut first).is_pending());
     let next = Arc::clone(&admission);
-    let next = tokio::spawn(async move { next.admit_async(1).execute(ready(7)).await });
+    let next = tokio::spawn(async move { next.admit(1).execute(ready(7)).await });
     tokio::task::yield_now().await;
     assert_eq!(waiters(&bucket, &places), (1, 1));
     drop(first);
@@ -249,37 +249,37 @@ async fn lines_that_are_closed_or_full_refuse_in_their_names() {
     let (admission, bucket, places) = limited();
     let place = |refusal| AdmissionError::InFlight { name: "places".into(), refusal };
     let permits = |denied| AdmissionError::Rate { name: "rate".into(), denied };
-    let refused = admission.admit_async(2).await.unwrap_err();
+    let refused = admission.admit(2).await.unwrap_err();
     assert_eq!(refused, permits(AcquireError::TooLarge { limit: 1 }));
     assert_eq!(places.in_flight(), 0);
 
     let held = admission.try_admit(1).unwrap();
     places.line().set_limits(LineLimits::new().max_waiters(0));
-    assert_eq!(admission.admit_async(1).await.unwrap_err(), place(InFlightError::LineFull));
+    assert_eq!(admission.admit(1).await.unwrap_err(), place(InFlightError::LineFull));
     drop(held);
     bucket.line().set_limits(LineLimits::new().max_waiters(0));
     let full = AcquireError::LineFull { retry_after: millis(100) };
-    let refused = admission.admit_async(1).await.unwrap_err();
+    let refused = admission.admit(1).await.unwrap_err();
     assert_eq!((refused.retry_after(), refused), (Some(millis(100)), permits(full)));
     assert_eq!(places.in_flight(), 0);
 
     // Closed while a call stands in it.
     bucket.line().set_limits(LineLimits::new());
-    let mut call = Box::pin(admission.admit_async(1));
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_pending());
     bucket.line().close();
     assert_eq!(call.await.unwrap_err(), permits(AcquireError::Closed));
     assert_eq!(places.in_flight(), 0);
     places.line().set_limits(LineLimits::new());
-    let held = places.acquire(1).unwrap();
-    let mut call = Box::pin(admission.admit_async(1));
+    let held = places.acquire_blocking(1).unwrap();
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_pending());
     places.line().close();
     assert_eq!(call.await.unwrap_err(), place(InFlightError::Closed));
     drop(held);
     sleep(millis(100)).await;
     // What is there can still be taken.
-    assert!(admission.admit_async(1).await.is_ok());
+    assert!(admission.admit(1).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -295,38 +295,40 @@ async fn the_time_limit_begins_once_the_call_has_been_admitted() {
         drop(held);
     });
     // 250 ms for the place, 100 more for the permit, and 99 of the 100 that the operation has.
-    assert_eq!(admission.admit_async(1).execute(async { sleep(millis(99)).await }).await, Ok(()));
+    assert_eq!(admission.admit(1).execute(async { sleep(millis(99)).await }).await, Ok(()));
     assert_eq!(began.elapsed(), millis(449));
-    let slow =
-        admission.admit_async(1).execute(async { sleep(millis(101)).await }).await.unwrap_err();
+    let slow = admission.admit(1).execute(async { sleep(millis(101)).await }).await.unwrap_err();
     assert_eq!((slow.limit_name(), slow.is_refusal()), (Some("time"), false));
-    let failed = admission.admit_async(1).try_execute(ready(Err::<(), _>("no such table"))).await;
+    let failed = admission.admit(1).try_execute(ready(Err::<(), _>("no such table"))).await;
     assert_eq!(failed, Err(AdmissionError::Failed("no such table")));
-    let refused = admission.admit_async(2).try_execute(ready(Ok::<_, &str>(7))).await.unwrap_err();
+    let refused = admission.admit(2).try_execute(ready(Ok::<_, &str>(7))).await.unwrap_err();
     assert_eq!((refused.limit_name(), refused.is_refusal()), (Some("rate"), true));
     assert_eq!(places.in_flight(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn limits_that_are_absent_are_not_waited_for() {
-    assert_eq!(Admission::new().admit_async(u64::MAX).execute(ready(7)).await, Ok(7));
-    assert_eq!(Admission::new().admit(1).unwrap().grant().remaining(), u64::MAX);
+    assert_eq!(Admission::new().admit(u64::MAX).execute(ready(7)).await, Ok(7));
+    assert_eq!(Admission::new().admit_blocking(1).unwrap().grant().remaining(), u64::MAX);
     let past = std::time::Instant::now();
-    assert!(Admission::new().admit_until(1, past).is_ok());
+    assert!(Admission::new().admit(1).wait_blocking_until(past).is_ok());
 
     let (_, bucket, places) = limited();
     let only_places = Admission::new().in_flight("places", Arc::clone(&places)).timer(Paused);
-    let held = only_places.admit_async(1).await.unwrap();
-    let refused = only_places.admit_async(1).timeout(millis(5)).await.unwrap_err();
+    let held = only_places.admit(1).await.unwrap();
+    let refused = only_places.admit(1).timeout(millis(5)).await.unwrap_err();
     assert_eq!(refused, too_late_for_a_place());
     drop(held);
     let only_rate = Admission::new().rate("rate", Arc::clone(&bucket)).timer(Paused);
     let began = Instant::now();
     for _ in 0..3 {
-        drop(only_rate.admit_async(1).timeout(millis(100)).await.unwrap());
+        drop(only_rate.admit(1).timeout(millis(100)).await.unwrap());
     }
     assert_eq!(began.elapsed(), millis(200));
-    assert_eq!(only_rate.admit_until(1, past).unwrap_err(), too_late_for_the_rate(millis(0)));
+    assert_eq!(
+        only_rate.admit(1).wait_blocking_until(past).unwrap_err(),
+        too_late_for_the_rate(millis(0))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,21 +344,21 @@ async fn any_limiter_with_a_line_and_any_semaphore_will_do() {
     };
     let admission =
         Admission::new().in_flight("semaphore", (tries, waits)).rate("log", log).timer(Paused);
-    let (first, began) = (admission.admit_async(1).await.unwrap(), Instant::now());
-    assert!(timeout(millis(5), admission.admit_async(1)).await.is_err());
-    let refused = admission.admit_async(1).timeout(millis(5)).await.unwrap_err();
+    let (first, began) = (admission.admit(1).await.unwrap(), Instant::now());
+    assert!(timeout(millis(5), admission.admit(1)).await.is_err());
+    let refused = admission.admit(1).timeout(millis(5)).await.unwrap_err();
     assert_eq!(refused.limit_name(), Some("semaphore"));
-    let refused = admission.admit_async(1).timeout(millis(0)).await.unwrap_err();
+    let refused = admission.admit(1).timeout(millis(0)).await.unwrap_err();
     assert_eq!(refused.limit_name(), Some("semaphore"));
     drop(first);
-    assert!(timeout(millis(5), admission.admit_async(1)).await.is_err());
+    assert!(timeout(millis(5), admission.admit(1)).await.is_err());
     assert_eq!(semaphore.available_permits(), 1);
-    let second = admission.admit_async(1).await.unwrap();
+    let second = admission.admit(1).await.unwrap();
     // 100 ms and a nanosecond, in whole milliseconds.
     assert_eq!((began.elapsed(), semaphore.available_permits()), (millis(101), 0));
     drop(second);
     semaphore.close();
-    let refused = admission.admit_async(1).await.unwrap_err();
+    let refused = admission.admit(1).await.unwrap_err();
     let refusal = InFlightError::Closed;
     assert_eq!(refused, AdmissionError::InFlight { name: "semaphore".into(), refusal });
 }
@@ -364,7 +366,7 @@ async fn any_limiter_with_a_line_and_any_semaphore_will_do() {
 #[tokio::test(start_paused = true)]
 async fn a_call_asks_anew_after_its_answer() {
     let (admission, bucket, places) = limited();
-    let mut call = Box::pin(admission.admit_async(1));
+    let mut call = Box::pin(admission.admit(1));
     assert!(poll(&mut call).is_ready());
     assert!(poll(&mut call).is_pending());
     assert_eq!((waiters(&bucket, &places), places.in_flight()), ((0, 1), 1));

@@ -52,7 +52,7 @@ pub(crate) fn acquire(
     let before = state();
     let (is_granted, wait) = {
         let noted = Noted::default();
-        let waiting = limiter.acquire_async(permits);
+        let waiting = limiter.acquire(permits);
         let waiting = match step.within_nanos {
             Some(nanos) => waiting.timeout(Duration::from_nanos(nanos.saturating_mul(scale))),
             None => waiting,

@@ -154,7 +154,7 @@ impl<'race> Thread<'race> {
     fn ask_in_line(&mut self, limiter: &'race dyn Wait) -> Result<(), Duration> {
         let (waiting, noted) = self.in_line.get_or_insert_with(|| {
             let noted = Noted::default();
-            (Box::pin(limiter.acquire_async(1).timer(noted.clone())), noted)
+            (Box::pin(limiter.acquire(1).timer(noted.clone())), noted)
         });
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => Err(noted.duration()),

@@ -55,7 +55,7 @@ struct Held {
 }
 
 async fn wait(window: Arc<FixedWindow<Arc<ManualClock>>>, permits: u64) -> Answer {
-    window.acquire_async(permits).timer(NoTimer).await
+    window.acquire(permits).timer(NoTimer).await
 }
 
 proptest! {

@@ -58,7 +58,7 @@ fn allocated_at_the_gate(limiter: &impl Wait, limit: u64) -> u64 {
     use std::task::{Context, Waker};
 
     limiter.try_acquire(limit).unwrap();
-    let mut callers: Vec<_> = (0..20).map(|_| Box::pin(limiter.acquire_async(limit))).collect();
+    let mut callers: Vec<_> = (0..20).map(|_| Box::pin(limiter.acquire(limit))).collect();
     let mut context = Context::from_waker(Waker::noop());
     for caller in &mut callers {
         assert!(caller.as_mut().poll(&mut context).is_pending());

@@ -89,9 +89,9 @@ fn a_line_forms_behind_reservations_and_moves_up_when_one_is_cancelled() {
     assert_eq!((now.wait_left(), later.wait_left()), (Duration::ZERO, SECOND));
     let mut context = Context::from_waker(Waker::noop());
     {
-        let refused = window.acquire_async(1).timeout(SECOND);
+        let refused = window.acquire(1).timeout(SECOND);
         assert!(pin!(refused).as_mut().poll(&mut context).is_ready());
-        let mut first = pin!(window.acquire_async(1));
+        let mut first = pin!(window.acquire(1));
         assert!(first.as_mut().poll(&mut context).is_pending());
         // Nobody overtakes.
         let behind = window.reserve(1).unwrap();

@@ -62,7 +62,7 @@ impl<'a> Asleep<'a> {
     /// Returns a caller that has to wait.
     fn new(limiter: &'a Tokens<'_>, permits: u64, now_nanos: u64) -> Option<Asleep<'a>> {
         let noted = Noted::default();
-        let future = Box::pin(limiter.acquire_async(permits).timer(noted.clone()));
+        let future = Box::pin(limiter.acquire(permits).timer(noted.clone()));
         let woken = Arc::default();
         let mut caller = Asleep { future, noted, woken, wakes_nanos: now_nanos };
         caller.waits(now_nanos).then_some(caller)
@@ -175,7 +175,7 @@ fn told_behind_a_line(
     used: u64,
 ) -> Result<(), TestCaseError> {
     tokens.try_acquire_settleable(100).unwrap().settle(used).unwrap();
-    let mut line: VecDeque<_> = (0..callers).map(|_| Box::pin(tokens.acquire_async(1))).collect();
+    let mut line: VecDeque<_> = (0..callers).map(|_| Box::pin(tokens.acquire(1))).collect();
     let mut context = Context::from_waker(Waker::noop());
     let mut poll = |caller: &mut Pin<Box<Waiting<'_>>>| caller.as_mut().poll(&mut context);
     for caller in &mut line {
@@ -250,7 +250,7 @@ fn a_debt_that_was_paid_makes_no_wait_longer() {
     let mut told = Vec::new();
     for used in [100, 1_000, 100] {
         let estimate = tokens.try_acquire_settleable(100).unwrap();
-        let mut callers: Vec<_> = (0..150).map(|_| Box::pin(tokens.acquire_async(1))).collect();
+        let mut callers: Vec<_> = (0..150).map(|_| Box::pin(tokens.acquire(1))).collect();
         let mut context = Context::from_waker(Waker::noop());
         for caller in &mut callers {
             assert!(caller.as_mut().poll(&mut context).is_pending());

@@ -203,7 +203,7 @@ fn a_caller_in_line_is_granted_what_comes_back() {
     ring.try_acquire(4).unwrap();
     clock.advance(SLOT);
     let mut cx = Context::from_waker(Waker::noop());
-    let mut waiting = pin!(ring.acquire_async(5));
+    let mut waiting = pin!(ring.acquire(5));
     assert!(waiting.as_mut().poll(&mut cx).is_pending());
     assert_eq!(estimate.settle(2).unwrap().given_back(), 4);
     assert!(waiting.as_mut().poll(&mut cx).is_pending());
@@ -225,7 +225,7 @@ fn a_caller_in_line_goes_when_enough_has_come_back() {
     let estimate = ring.try_acquire_settleable(10).unwrap();
     clock.advance(SLOT);
     let mut cx = Context::from_waker(Waker::noop());
-    let mut waiting = pin!(ring.acquire_async(5));
+    let mut waiting = pin!(ring.acquire(5));
     assert!(waiting.as_mut().poll(&mut cx).is_pending());
     assert_eq!(estimate.settle(3).unwrap().given_back(), 7);
     // Granted by the settlement.

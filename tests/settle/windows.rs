@@ -296,7 +296,7 @@ fn a_caller_in_line_is_granted_what_comes_back() {
     let mut estimate = window.try_acquire_settleable(10).unwrap();
     let waiting = {
         let window = Arc::clone(&window);
-        thread::spawn(move || window.acquire(4))
+        thread::spawn(move || window.acquire_blocking(4))
     };
     while window.line().waiters() == 0 {
         thread::yield_now();

@@ -111,7 +111,7 @@ fn what_a_queued_limiter_is_given_back_wakes_its_line() {
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
-    let mut waiting = pin!(queued.acquire_async(4));
+    let mut waiting = pin!(queued.acquire(4));
     assert!(waiting.as_mut().poll(&mut cx).is_pending());
     // Those in line go first.
     assert!(queued.try_acquire_settleable(1).is_err());

@@ -25,7 +25,7 @@ fn threads_leave_in_turn_and_never_two_at_a_time() {
                 for _ in 0..10 {
                     let departure = shaper.shape(1).unwrap();
                     let at_nanos = departure.at_nanos();
-                    departure.wait();
+                    departure.wait_blocking();
                     assert!(shaper.clock().now_nanos() >= at_nanos);
                     left.lock().unwrap().push(at_nanos);
                 }
@@ -37,7 +37,7 @@ fn threads_leave_in_turn_and_never_two_at_a_time() {
     assert!(left[0] >= began + 500_000);
     assert!(left.windows(2).all(|pair| pair[1] - pair[0] >= 500_000));
     assert_eq!(shaper.queued(), 0);
-    assert_eq!(shaper.acquire(1), Ok(()));
+    assert_eq!(shaper.acquire_blocking(1), Ok(()));
 }
 
 /// A timer whose sleeps end when the test says so.
@@ -64,27 +64,27 @@ fn a_task_leaves_at_its_turn_and_one_that_is_dropped_gives_its_place_back() {
     let noop = &mut Context::from_waker(Waker::noop());
     {
         let bell = Bell::default();
-        let mut task = Box::pin(shaper.acquire_async(1, &bell));
+        let mut task = Box::pin(shaper.acquire(1, &bell));
         assert!(task.as_mut().poll(noop).is_pending());
         assert_eq!(shaper.queued(), 1);
     }
     assert_eq!(shaper.queued(), 0);
     {
         let bell = Bell::default();
-        let mut first = Box::pin(shaper.acquire_async(1, &bell));
+        let mut first = Box::pin(shaper.acquire(1, &bell));
         assert!(first.as_mut().poll(noop).is_pending());
         let _second = shaper.shape(1).unwrap();
         drop(first);
         assert_eq!(shaper.queued(), 2, "the second has been told its instant");
-        let mut third = pin!(shaper.acquire_async(1, &bell));
+        let mut third = pin!(shaper.acquire(1, &bell));
         assert!(matches!(third.as_mut().poll(noop), Poll::Ready(Err(_))));
     }
     clock.advance(Duration::from_secs(2));
     let bell = Bell(AtomicBool::new(true));
-    let mut task = pin!(shaper.acquire_async(1, &bell));
+    let mut task = pin!(shaper.acquire(1, &bell));
     // The sleep is over before its time, so it sleeps again.
     assert!(task.as_mut().poll(noop).is_pending());
-    let task = &mut pin!(shaper.acquire_async(0, &bell));
+    let task = &mut pin!(shaper.acquire(0, &bell));
     assert_eq!(task.as_mut().poll(noop), Poll::Ready(Ok(())));
 }
 
@@ -93,7 +93,7 @@ fn a_task_leaves_at_its_turn_and_one_that_is_dropped_gives_its_place_back() {
 async fn a_task_that_has_slept_has_left() {
     let shaper = Shaper::new(rate!(1_000 / second), 10);
     for _ in 0..3 {
-        shaper.acquire_async(2, sluicegate::wait::TokioTimer).await.unwrap();
+        shaper.acquire(2, sluicegate::wait::TokioTimer).await.unwrap();
         assert_eq!(shaper.queued(), 0);
     }
 }
@@ -105,7 +105,7 @@ fn a_departure_can_be_waited_for_on_any_executor() {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
-        .block_on(departure.wait_async(ThreadTimer));
+        .block_on(departure.wait(ThreadTimer));
     assert_eq!(shaper.queued(), 0);
 }
 

@@ -34,7 +34,7 @@ fn bucket<C: Clock>(clock: C) -> TokenBucket<C> {
 fn a_caller_that_is_polled_after_its_grant_takes_as_much_again() {
     let clock = ManualClock::new();
     let bucket = bucket(&clock);
-    let mut caller = pin!(bucket.acquire_async(4).timer(NoTimer));
+    let mut caller = pin!(bucket.acquire(4).timer(NoTimer));
     assert!(is_granted(&poll(&mut caller)) && is_granted(&poll(&mut caller)));
     assert_eq!(bucket.peek(0).unwrap().remaining(), 2);
     assert!(poll(&mut caller).is_pending());
@@ -49,7 +49,7 @@ fn a_caller_that_is_polled_after_its_refusal_has_its_whole_timeout_again() {
     let clock = ManualClock::new();
     let bucket = bucket(&clock);
     bucket.try_acquire(10).unwrap();
-    let mut caller = pin!(bucket.acquire_async(4).timeout(3 * MILLI).timer(NoTimer));
+    let mut caller = pin!(bucket.acquire(4).timeout(3 * MILLI).timer(NoTimer));
     let refused = Poll::Ready(Err(AcquireError::TimedOut { retry_after: 4 * MILLI }));
     assert_eq!(poll(&mut caller), refused);
     assert_eq!(poll(&mut caller), refused);
@@ -65,7 +65,7 @@ fn a_caller_that_is_polled_after_its_jitter_asks_anew() {
     let bucket = bucket(&clock);
     bucket.try_acquire(10).unwrap();
     let jitter = Jitter::between(3 * MILLI, 3 * MILLI);
-    let mut caller = pin!(bucket.acquire_async(4).jitter(jitter).timer(NoTimer));
+    let mut caller = pin!(bucket.acquire(4).jitter(jitter).timer(NoTimer));
     assert!(poll(&mut caller).is_pending());
     clock.advance(4 * MILLI);
     assert!(poll(&mut caller).is_pending());
@@ -108,7 +108,7 @@ fn a_grant_is_not_lost_with_a_sleep_that_panics_when_it_is_dropped() {
     let bucket = bucket(&clock);
     bucket.try_acquire(10).unwrap();
     let panics = Arc::new(AtomicBool::new(false));
-    let mut caller = pin!(bucket.acquire_async(4).timer(Fragile(Arc::clone(&panics))));
+    let mut caller = pin!(bucket.acquire(4).timer(Fragile(Arc::clone(&panics))));
     assert!(poll(&mut caller).is_pending());
     clock.advance(5 * MILLI);
     panics.store(true, Relaxed);

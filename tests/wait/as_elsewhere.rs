@@ -19,9 +19,9 @@ use crate::support::{Caller, MILLI, NoTimer, block_on};
 /// they begin.
 fn assert_cancelled_calls_spend_nothing(limiter: &impl Wait) {
     // A future that is dropped before it is polled.
-    drop(limiter.acquire_async(1));
+    drop(limiter.acquire(1));
     // The same, because what cancels it comes first.
-    let mut acquire = Box::pin(limiter.acquire_async(1));
+    let mut acquire = Box::pin(limiter.acquire(1));
     let mut either = std::pin::pin!(async {
         std::future::poll_fn(|context: &mut Context<'_>| {
             let is_cancelled = true;
@@ -35,7 +35,10 @@ fn assert_cancelled_calls_spend_nothing(limiter: &impl Wait) {
     assert!(block_on(either.as_mut()).is_none());
     // A deadline that has passed.
     let past = Instant::now().checked_sub(MILLI).unwrap();
-    assert!(matches!(limiter.acquire_until(1, past), Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(
+        limiter.acquire(1).wait_blocking_until(past),
+        Err(AcquireError::TimedOut { .. })
+    ));
     assert_eq!(limiter.line().waiters(), 0);
     assert_eq!(limiter.try_acquire_up_to(11).unwrap().permits(), 10);
 }
@@ -50,10 +53,10 @@ fn a_call_whose_context_is_already_cancelled_spends_nothing() {
     let log = WeightedLog::with_clock(rate!(10 / second), &clock).unwrap();
     assert_cancelled_calls_spend_nothing(&Queued::with_clock(log, &clock));
     let bucket = Queued::with_clock(SettleableBucket::with_clock(quota, &clock), &clock);
-    drop(bucket.acquire_settleable_async(1));
+    drop(bucket.acquire_settleable(1));
     assert_cancelled_calls_spend_nothing(&bucket);
     let limit = ConcurrencyLimit::new(1);
-    drop(limit.acquire_async(1));
+    drop(limit.acquire(1));
     assert!(limit.try_acquire(1).is_ok());
 }
 
@@ -128,9 +131,9 @@ fn threads_and_tasks_of_any_size_end_in_the_order_in_which_they_came() {
             let (bucket, told) = (&bucket, told.clone());
             scope.spawn(move || {
                 let answer = if place % 2 == 0 {
-                    bucket.acquire(permits)
+                    bucket.acquire_blocking(permits)
                 } else {
-                    block_on(bucket.acquire_async(permits).timer(NoTimer))
+                    block_on(bucket.acquire(permits).timer(NoTimer))
                 };
                 told.send((place, answer.unwrap().permits())).unwrap();
             });

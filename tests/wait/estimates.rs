@@ -41,7 +41,7 @@ impl<'a> Asking<'a> {
 
     /// A caller that has asked once, and has to wait.
     fn waiting(limiter: &'a Tokens<'_>, permits: u64) -> Asking<'a> {
-        let mut asking = Asking::of(limiter.acquire_settleable_async(permits));
+        let mut asking = Asking::of(limiter.acquire_settleable(permits));
         assert!(asking.poll().is_none());
         asking
     }
@@ -63,7 +63,7 @@ impl<'a> Asking<'a> {
 fn an_estimate_is_waited_for_and_what_is_settled_goes_to_the_first_in_line() {
     let clock = ManualClock::new();
     let tokens = tokens(&clock);
-    let first = tokens.acquire_settleable(8).unwrap();
+    let first = tokens.acquire_settleable_blocking(8).unwrap();
     let mut second = Asking::waiting(&tokens, 6);
     let mut third = Caller::new(&tokens, 3);
     assert_eq!(tokens.line().waiters(), 2);
@@ -79,7 +79,7 @@ fn an_estimate_is_waited_for_and_what_is_settled_goes_to_the_first_in_line() {
     assert!(third.woken() == woken + 1 && third.is_granted());
     assert_eq!(tokens.limiter().peek(0).unwrap().remaining(), 0);
     clock.advance(MILLI);
-    assert_eq!(tokens.acquire_settleable(1).unwrap().settle(0).unwrap().given_back(), 1);
+    assert_eq!(tokens.acquire_settleable_blocking(1).unwrap().settle(0).unwrap().given_back(), 1);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_estimate_that_was_granted_to_somebody_who_has_gone_is_given_back() {
     for jitters in [false, true] {
         let tokens = tokens(&clock);
         tokens.try_acquire(10).unwrap();
-        let future = tokens.acquire_settleable_async(5);
+        let future = tokens.acquire_settleable(5);
         let jitter = Jitter::between(9 * MILLI, 9 * MILLI);
         let mut first = Asking::of(if jitters { future.jitter(jitter) } else { future });
         assert!(first.poll().is_none());
@@ -124,7 +124,7 @@ fn an_estimate_that_was_granted_to_somebody_who_has_gone_is_given_back() {
 fn permits_of_a_caller_that_was_granted_them_and_has_gone_come_back_too() {
     let clock = ManualClock::new();
     let tokens = tokens(&clock);
-    tokens.acquire_settleable(10).unwrap().settle(10).unwrap();
+    tokens.acquire_settleable_blocking(10).unwrap().settle(10).unwrap();
     let first = Caller::new(&tokens, 5);
     clock.advance(5 * MILLI);
     assert!(tokens.try_acquire(1).is_err());
@@ -144,20 +144,25 @@ fn refusals_are_those_of_callers_that_wait_for_permits() {
     let clock = ManualClock::new();
     let tokens = tokens(&clock);
     let refused = |answer: Result<Estimate<'_>, AcquireError>| answer.map(|_| ()).unwrap_err();
-    assert_eq!(refused(tokens.acquire_settleable(11)), AcquireError::TooLarge { limit: 10 });
+    assert_eq!(
+        refused(tokens.acquire_settleable_blocking(11)),
+        AcquireError::TooLarge { limit: 10 }
+    );
     tokens.try_acquire(10).unwrap();
     let late = AcquireError::TimedOut { retry_after: 4 * MILLI };
-    assert_eq!(refused(tokens.acquire_settleable_timeout(4, MILLI)), late);
+    assert_eq!(refused(tokens.acquire_settleable(4).timeout(MILLI).wait_blocking()), late);
     tokens.line().set_limits(LineLimits::new().max_waiters(1));
     let mut first = Asking::waiting(&tokens, 1);
-    let full = refused(tokens.acquire_settleable(1));
+    let full = refused(tokens.acquire_settleable_blocking(1));
     assert!(matches!(full, AcquireError::LineFull { .. }));
     tokens.line().close();
     assert_eq!(refused(first.poll().unwrap()), AcquireError::Closed);
-    assert!(tokens.acquire_settleable(0).is_ok());
+    assert!(tokens.acquire_settleable_blocking(0).is_ok());
     let past = std::time::Instant::now();
-    assert!(tokens.acquire_settleable_until(0, past + Duration::from_secs(60)).is_ok());
-    assert!(tokens.acquire_settleable_until(0, past).is_err());
+    assert!(
+        tokens.acquire_settleable(0).wait_blocking_until(past + Duration::from_secs(60)).is_ok()
+    );
+    assert!(tokens.acquire_settleable(0).wait_blocking_until(past).is_err());
 }
 
 #[test]
@@ -165,13 +170,13 @@ fn windows_and_gates_give_estimates_to_those_who_wait_too() {
     let clock = ManualClock::new();
     let window = Gate::new(FixedWindow::with_clock(rate!(10 / second), &clock).unwrap());
     let window = Queued::with_clock(window, &clock);
-    let first = window.acquire_settleable(7).unwrap();
-    let mut second = Asking::of(window.acquire_settleable_async(8));
+    let first = window.acquire_settleable_blocking(7).unwrap();
+    let mut second = Asking::of(window.acquire_settleable(8));
     assert!(second.poll().is_none());
     first.settle(2).unwrap();
     assert_eq!(second.granted().settle(1).unwrap().given_back(), 7);
     assert_eq!(window.peek(0).unwrap().remaining(), 7);
-    let mut third = Asking::of(window.acquire_settleable_async(8));
+    let mut third = Asking::of(window.acquire_settleable(8));
     assert!(third.poll().is_none());
     window.update(|gate| gate.set(GateMode::Open));
     assert_eq!(third.granted().settle(0).unwrap().given_back(), 8);
@@ -182,7 +187,7 @@ fn windows_and_gates_give_estimates_to_those_who_wait_too() {
 fn a_future_that_is_polled_after_its_answer_asks_anew() {
     let clock = ManualClock::new();
     let tokens = tokens(&clock);
-    let mut asking = Asking::of(tokens.acquire_settleable_async(4));
+    let mut asking = Asking::of(tokens.acquire_settleable(4));
     let (_first, _second) = (asking.granted(), asking.granted());
     assert!(asking.poll().is_none());
     clock.advance(2 * MILLI);
@@ -203,7 +208,7 @@ fn in_any_mixture_of_calls_what_is_kept_is_within_the_bound_and_nothing_is_left_
                 0 => clock.advance(Duration::from_micros(random.random_range(0..3_000))),
                 1 => {
                     let permits = random.random_range(1..=10);
-                    line.push(Asking::of(tokens.acquire_settleable_async(permits)));
+                    line.push(Asking::of(tokens.acquire_settleable(permits)));
                 }
                 2 if !held.is_empty() => {
                     let estimate: Estimate<'_> =
@@ -237,7 +242,7 @@ fn in_any_mixture_of_calls_what_is_kept_is_within_the_bound_and_nothing_is_left_
 fn an_estimate_that_was_waited_for_can_be_owned_and_tells_those_in_line() {
     let clock: &'static ManualClock = Box::leak(Box::new(ManualClock::new()));
     let tokens = Arc::new(tokens(clock));
-    let estimate = tokens.acquire_settleable(9).unwrap();
+    let estimate = tokens.acquire_settleable_blocking(9).unwrap();
     let owned = estimate.into_owned(&tokens).expect("it is of this limiter");
     let mut next = Asking::waiting(&tokens, 8);
     std::thread::spawn(move || owned.settle(2).unwrap()).join().unwrap();

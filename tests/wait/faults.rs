@@ -121,11 +121,11 @@ fn the_old_waker_of_a_caller_that_is_too_late_is_dropped_outside_of_the_lock() {
     let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
     bucket.drain();
     let noop = &mut Context::from_waker(Waker::noop());
-    let mut other = bucket.acquire_async(1).timer(NoTimer);
+    let mut other = bucket.acquire(1).timer(NoTimer);
     assert!(Pin::new(&mut other).poll(noop).is_pending());
     let owner = OwnsAnother { _other: Mutex::new(Some(other)) };
     let waker = Waker::from(Arc::new(owner));
-    let mut late = pin!(bucket.acquire_async(4).timeout(5 * MILLI).timer(NoTimer));
+    let mut late = pin!(bucket.acquire(4).timeout(5 * MILLI).timer(NoTimer));
     assert!(late.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     drop(waker);
     bucket.force(1).unwrap();
@@ -146,7 +146,7 @@ fn a_waker_that_panics_takes_no_wake_up_from_others() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     bucket.try_acquire(10).unwrap();
-    let mut first = pin!(bucket.acquire_async(1).timer(NoTimer));
+    let mut first = pin!(bucket.acquire(1).timer(NoTimer));
     let waker = Waker::from(Arc::new(PanicsWhenWoken));
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let second = Caller::new(&bucket, 1);
@@ -215,7 +215,7 @@ fn a_grant_is_kept_when_the_clock_panics_as_its_jitter_begins() {
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), Glitch::default());
     bucket.try_acquire(10).unwrap();
     let [mut told, mut dropped] =
-        [4, 2].map(|permits| Caller::of(bucket.acquire_async(permits).jitter(3 * MILLI)));
+        [4, 2].map(|permits| Caller::of(bucket.acquire(permits).jitter(3 * MILLI)));
     for caller in [&mut told, &mut dropped] {
         bucket.clock().nanos.fetch_add(4_000_000, Relaxed);
         // One reading settles the line.

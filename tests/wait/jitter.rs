@@ -17,7 +17,7 @@ fn jitter_delays_the_answer_and_not_the_grant() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     bucket.try_acquire(10).unwrap();
-    let mut first = Caller::of(bucket.acquire_async(4).jitter(three()));
+    let mut first = Caller::of(bucket.acquire(4).jitter(three()));
     let mut second = Caller::new(&bucket, 2);
     clock.advance(4 * MILLI);
     // Granted at its turn, and not told of it yet.
@@ -37,7 +37,7 @@ fn jitter_delays_the_answer_and_not_the_grant() {
 fn a_caller_that_is_granted_its_permits_at_once_is_not_delayed() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    assert!(Caller::of(bucket.acquire_async(10).jitter(three())).was_told());
+    assert!(Caller::of(bucket.acquire(10).jitter(three())).was_told());
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn jitter_ends_at_the_timeout() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     bucket.try_acquire(10).unwrap();
-    let mut caller = Caller::of(bucket.acquire_async(4).timeout(5 * MILLI).jitter(three()));
+    let mut caller = Caller::of(bucket.acquire(4).timeout(5 * MILLI).jitter(three()));
     clock.advance(4 * MILLI);
     assert!(caller.is_waiting());
     assert_eq!(caller.sleeps_for(), MILLI);
@@ -59,7 +59,7 @@ fn a_caller_that_is_dropped_during_its_jitter_gives_back_what_it_can() {
         let clock = ManualClock::new();
         let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
         bucket.try_acquire(10).unwrap();
-        let mut caller = Caller::of(bucket.acquire_async(4).jitter(three()));
+        let mut caller = Caller::of(bucket.acquire(4).jitter(three()));
         clock.advance(5 * MILLI);
         assert!(caller.is_waiting());
         if !is_last {
@@ -76,7 +76,7 @@ fn what_is_given_back_during_jitter_goes_to_the_next_in_line() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     bucket.try_acquire(10).unwrap();
-    let mut jittered = Caller::of(bucket.acquire_async(4).jitter(three()));
+    let mut jittered = Caller::of(bucket.acquire(4).jitter(three()));
     let mut next = Caller::new(&bucket, 4);
     clock.advance(4 * MILLI);
     assert!(jittered.is_waiting() && next.is_waiting());
@@ -91,7 +91,7 @@ fn a_clock_that_goes_back_ends_the_jitter() {
     let clock = ManualClock::at(1_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     bucket.try_acquire(10).unwrap();
-    let mut caller = Caller::of(bucket.acquire_async(4).jitter(three()));
+    let mut caller = Caller::of(bucket.acquire(4).jitter(three()));
     clock.advance(4 * MILLI);
     assert!(caller.is_waiting());
     clock.set_nanos(0);
@@ -106,7 +106,7 @@ fn a_thread_waits_out_its_jitter() {
     let jitter = Jitter::between(MILLI, MILLI);
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| {
-            let grant = bucket.acquire_async(1).jitter(jitter).wait().unwrap();
+            let grant = bucket.acquire(1).jitter(jitter).wait_blocking().unwrap();
             (grant.permits(), clock.now_nanos())
         });
         while bucket.line().waiters() == 0 {

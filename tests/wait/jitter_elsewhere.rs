@@ -28,9 +28,9 @@ fn jitter_of_a_key_delays_the_answer_and_not_the_grant() {
     let buckets = Buckets::with_clock(quota!(1_000 / second, burst 10), &clock);
     let keys = QueuedKeys::<_, u64, _>::with_clock(Keyed::<u64, _>::with(buckets), &clock);
     let mut context = Context::from_waker(Waker::noop());
-    let mut at_once = pin!(keys.acquire_async(&7, 10).jitter(long()));
+    let mut at_once = pin!(keys.acquire(&7, 10).jitter(long()));
     assert!(at_once.as_mut().poll(&mut context).is_ready(), "it did not have to wait");
-    let mut waits = pin!(keys.acquire_async(&7, 4).jitter(long()));
+    let mut waits = pin!(keys.acquire(&7, 4).jitter(long()));
     assert!(waits.as_mut().poll(&mut context).is_pending());
     clock.advance(5 * MILLI);
     assert!(waits.as_mut().poll(&mut context).is_pending());

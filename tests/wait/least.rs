@@ -58,7 +58,7 @@ struct Of<L>(L);
 
 impl<L: Wait> Subject for Of<L> {
     fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
-        Box::pin(self.0.acquire_async(permits).timer(timer))
+        Box::pin(self.0.acquire(permits).timer(timer))
     }
 
     fn try_acquire(&self, permits: u64) -> bool {
@@ -75,7 +75,7 @@ struct Settled<L>(L);
 
 impl<L: Wait + Settle> Subject for Settled<L> {
     fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
-        Box::pin(self.0.acquire_async(permits).timer(timer))
+        Box::pin(self.0.acquire(permits).timer(timer))
     }
 
     fn try_acquire(&self, permits: u64) -> bool {
@@ -96,7 +96,7 @@ struct SettledBehind<'a, L>(Queued<L, &'a ManualClock>);
 
 impl<L: Settle> Subject for SettledBehind<'_, L> {
     fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
-        Box::pin(self.0.acquire_async(permits).timer(timer))
+        Box::pin(self.0.acquire(permits).timer(timer))
     }
 
     fn try_acquire(&self, permits: u64) -> bool {
@@ -124,7 +124,7 @@ struct OfKey<'a, S: KeyedLimiter<str>>(QueuedKeys<S, str, &'a ManualClock>);
 #[cfg(feature = "keyed")]
 impl<S: KeyedLimiter<str>> Subject for OfKey<'_, S> {
     fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
-        Box::pin(self.0.acquire_async("ada", permits).timer(timer))
+        Box::pin(self.0.acquire("ada", permits).timer(timer))
     }
 
     fn try_acquire(&self, permits: u64) -> bool {

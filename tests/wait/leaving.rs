@@ -133,9 +133,9 @@ fn a_waker_may_drop_another_caller_of_the_line() {
     let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
     for outcome in 0..4 {
         bucket.drain();
-        let mut other = bucket.acquire_async(1).timer(NoTimer);
+        let mut other = bucket.acquire(1).timer(NoTimer);
         let noop = std::task::Waker::noop();
-        let mut first = std::pin::pin!(bucket.acquire_async(1).timer(NoTimer));
+        let mut first = std::pin::pin!(bucket.acquire(1).timer(NoTimer));
         // In line, and then owned by the waker of the first.
         let context = &mut std::task::Context::from_waker(noop);
         assert!(std::pin::Pin::new(&mut other).poll(context).is_pending());
@@ -146,7 +146,7 @@ fn a_waker_may_drop_another_caller_of_the_line() {
         match outcome {
             0 => assert!(first.as_mut().poll(context).is_pending(), "another waker"),
             1 => bucket.reset(),
-            2 => first.set(bucket.acquire_async(0).timer(NoTimer)),
+            2 => first.set(bucket.acquire(0).timer(NoTimer)),
             _ => bucket.line().close(),
         }
     }

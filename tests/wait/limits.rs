@@ -150,9 +150,9 @@ fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
         Keyed::<u64, _>::with(Buckets::with_clock(quota!(1_000 / second, burst 10), &clock));
     let users = QueuedKeys::<_, u64, _>::with_clock(users, &clock);
     for key in [1, 2] {
-        users.acquire(&key, 10).unwrap();
+        users.acquire_blocking(&key, 10).unwrap();
     }
-    let mut callers = [&1, &2].map(|key| Box::pin(users.acquire_async(key, 4)));
+    let mut callers = [&1, &2].map(|key| Box::pin(users.acquire(key, 4)));
     let mut poll = || {
         let mut context = Context::from_waker(Waker::noop());
         callers.each_mut().map(|caller| caller.as_mut().poll(&mut context))
@@ -163,6 +163,6 @@ fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
         let Poll::Ready(Err(error)) = polled else { panic!("{polled:?}") };
         assert_eq!(error, AcquireError::TimedOut { retry_after: 4 * MILLI });
     }
-    assert!(matches!(users.acquire(&1, 4), Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(users.acquire_blocking(&1, 4), Err(AcquireError::TimedOut { .. })));
     assert_eq!(users.lines(), 0);
 }

@@ -132,9 +132,9 @@ fn any_limiter_can_be_waited_for() {
     clock.advance(100 * MILLI);
     assert!(caller.is_granted());
 
-    assert!(Queued::new(Unlimited).acquire(u64::MAX).is_ok());
+    assert!(Queued::new(Unlimited).acquire_blocking(u64::MAX).is_ok());
     drop(caller);
-    assert!(Queued::new(any).acquire_timeout(1, Duration::MAX).is_ok());
+    assert!(Queued::new(any).acquire(1).timeout(Duration::MAX).wait_blocking().is_ok());
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn a_closed_gate_refuses_those_in_line_behind_it() {
     let too_large = Some(AcquireError::TooLarge { limit: 0 });
     assert_eq!(callers.each_mut().map(Caller::error), [too_large, too_large]);
     gate.update(|gate| gate.set(GateMode::Open));
-    assert!(gate.acquire(100).is_ok());
+    assert!(gate.acquire_blocking(100).is_ok());
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_line_for_a_queued_limiter_can_be_bounded_and_closed() {
     assert_eq!(third.error(), Some(AcquireError::Closed));
     assert_eq!(Caller::new(&log, 1).error(), Some(AcquireError::Closed));
     clock.advance(80 * MILLI);
-    assert!(log.acquire(5).is_ok(), "what is there can still be taken");
+    assert!(log.acquire_blocking(5).is_ok(), "what is there can still be taken");
 }
 
 #[test]
@@ -367,8 +367,9 @@ fn threads_that_wait_for_a_log_are_all_granted_their_permits() {
     let granted: u64 = std::thread::scope(|scope| {
         let threads = [1, 2, 3, 1].map(|permits| {
             let log = &log;
-            scope
-                .spawn(move || (0..5).map(|_| log.acquire(permits).unwrap().permits()).sum::<u64>())
+            scope.spawn(move || {
+                (0..5).map(|_| log.acquire_blocking(permits).unwrap().permits()).sum::<u64>()
+            })
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });

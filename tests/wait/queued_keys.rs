@@ -68,10 +68,10 @@ fn store(clock: &ManualClock) -> Store<'_> {
 fn callers_for_a_key_are_granted_in_order_and_those_of_others_are_not_held_up() {
     let clock = ManualClock::new();
     let users = table(&clock);
-    assert!(users.acquire("ada", 10).is_ok() && users.lines() == 0);
-    users.acquire("bob", 8).unwrap();
-    let mut ada = [6, 2, 3].map(|permits| Caller::of(users.acquire_async("ada", permits)));
-    let mut bob = [5, 1].map(|permits| Caller::of(users.acquire_async("bob", permits)));
+    assert!(users.acquire_blocking("ada", 10).is_ok() && users.lines() == 0);
+    users.acquire_blocking("bob", 8).unwrap();
+    let mut ada = [6, 2, 3].map(|permits| Caller::of(users.acquire("ada", permits)));
+    let mut bob = [5, 1].map(|permits| Caller::of(users.acquire("bob", permits)));
     assert_eq!((users.lines(), users.waiters("ada"), users.waiters("bob")), (2, 3, 2));
     assert!(users.try_acquire("cyd", 10).is_ok(), "nobody waits for it");
     for (at, of_ada, of_bob) in [
@@ -94,7 +94,7 @@ fn a_caller_for_a_key_can_wait_on_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
     let clock = ManualClock::new();
     let users = table(&clock);
-    assert_send(&users.acquire_async("ada", 1));
+    assert_send(&users.acquire("ada", 1));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn no_verb_overtakes_a_caller_in_line_for_a_key() {
     let clock = ManualClock::new();
     let users = table(&clock);
     users.try_acquire("ada", 8).unwrap();
-    let mut caller = Caller::of(users.acquire_async("ada", 5));
+    let mut caller = Caller::of(users.acquire("ada", 5));
     assert!(users.try_acquire("ada", 1).is_err() && users.peek("ada", 1).is_err());
     assert!(users.try_acquire_up_to("ada", 1).is_err());
     assert!(users.try_acquire_revocable("ada", 1).is_err());
@@ -129,8 +129,8 @@ fn every_store_of_keys_can_be_waited_for() {
     let stores: [Store<'_>; 4] = [Box::new(keyed), store(&clock), Box::new(hot), Box::new(logs)];
     for store in stores {
         let store = QueuedKeys::<_, str, _>::with_clock(store, &clock);
-        store.acquire("ada", 10).unwrap();
-        let mut callers = [7, 1].map(|permits| Caller::of(store.acquire_async("ada", permits)));
+        store.acquire_blocking("ada", 10).unwrap();
+        let mut callers = [7, 1].map(|permits| Caller::of(store.acquire("ada", permits)));
         assert_eq!(callers.each_mut().map(Caller::is_waiting), [true; 2]);
         for _ in 0..12 {
             clock.advance(10 * MILLI);
@@ -152,11 +152,10 @@ fn keys_of_two_tiers_wait_at_the_rates_of_their_tiers() {
     let users = QueuedKeys::<_, u64, _>::with_clock(users, &clock);
     let limits = [10, 100];
     for key in 0..2 {
-        users.acquire(&key, limits[key as usize]).unwrap();
+        users.acquire_blocking(&key, limits[key as usize]).unwrap();
     }
-    let callers = [(0, 2), (1, 3), (0, 1), (1, 1)].map(|(key, permits)| {
-        Caller::of(users.acquire_async(if key == 0 { &0 } else { &1 }, permits))
-    });
+    let callers = [(0, 2), (1, 3), (0, 1), (1, 1)]
+        .map(|(key, permits)| Caller::of(users.acquire(if key == 0 { &0 } else { &1 }, permits)));
     let sleeps = callers.each_ref().map(|caller| caller.noted.longest().as_millis());
     assert_eq!((users.lines(), sleeps), (2, [200, 30, 300, 40]));
     let mut line: Vec<_> = callers.into_iter().enumerate().collect();
@@ -169,7 +168,7 @@ fn keys_of_two_tiers_wait_at_the_rates_of_their_tiers() {
     }
     assert_eq!(users.lines(), 0);
     // A change of one tier lets those of its keys look again.
-    let mut slow = Caller::of(users.acquire_async(&0, 10));
+    let mut slow = Caller::of(users.acquire(&0, 10));
     users.update(|users| users.reconfigure_tier(0, fast, Carry::Keep)).unwrap();
     assert!(slow.is_waiting());
     clock.advance(100 * MILLI);
@@ -188,7 +187,7 @@ fn a_tier_of_a_table_can_be_waited_for_beside_the_others() {
     let mut callers: Vec<_> = std::iter::zip(&tiers, ["ada", "bob"])
         .map(|(tier, key)| {
             tier.try_acquire(key, 10).unwrap();
-            Caller::of(tier.acquire_async(key, 1))
+            Caller::of(tier.acquire(key, 1))
         })
         .collect();
     assert!(callers.iter_mut().all(Caller::is_waiting));
@@ -203,9 +202,9 @@ fn a_tier_of_a_table_can_be_waited_for_beside_the_others() {
 fn a_caller_that_leaves_takes_nothing_and_the_last_one_takes_the_line_with_it() {
     let clock = ManualClock::new();
     let users = table(&clock);
-    users.acquire("ada", 10).unwrap();
+    users.acquire_blocking("ada", 10).unwrap();
     let mut callers: Vec<_> =
-        [9, 5, 5].map(|permits| Caller::of(users.acquire_async("ada", permits))).into();
+        [9, 5, 5].map(|permits| Caller::of(users.acquire("ada", permits))).into();
     drop(callers.remove(0));
     assert_eq!((callers[0].woken.woken(), users.waiters("ada")), (1, 2));
     clock.advance(51 * MILLI);
@@ -226,8 +225,7 @@ fn the_lines_of_many_keys_leave_no_memory() {
     for key in &names {
         keys.try_acquire(key, 1).unwrap();
     }
-    let mut callers: Vec<_> =
-        names.iter().map(|key| Caller::of(keys.acquire_async(key, 1))).collect();
+    let mut callers: Vec<_> = names.iter().map(|key| Caller::of(keys.acquire(key, 1))).collect();
     assert_eq!(keys.lines() as u64, count);
     clock.advance(Duration::from_secs(1));
     assert!(callers.iter_mut().all(Caller::is_granted));
@@ -238,32 +236,32 @@ fn the_lines_of_many_keys_leave_no_memory() {
 fn deadlines_bounds_and_closing_are_those_of_each_line() {
     let clock = ManualClock::new();
     let users = table(&clock);
-    users.acquire("ada", 10).unwrap();
+    users.acquire_blocking("ada", 10).unwrap();
     users.set_line_limits(LineLimits::new().max_waiters(1));
     let soon = 10 * MILLI;
-    let late = Caller::of(users.acquire_async("ada", 5).timeout(soon)).error();
+    let late = Caller::of(users.acquire("ada", 5).timeout(soon)).error();
     assert!(matches!(late, Some(AcquireError::TimedOut { .. })));
-    let too_large = Caller::of(users.acquire_async("ada", 11)).error();
+    let too_large = Caller::of(users.acquire("ada", 11)).error();
     assert_eq!(too_large, Some(AcquireError::TooLarge { limit: 10 }));
     assert_eq!(users.lines(), 0);
-    let mut ada = Caller::of(users.acquire_async("ada", 1));
-    let full = Caller::of(users.acquire_async("ada", 1)).error();
+    let mut ada = Caller::of(users.acquire("ada", 1));
+    let full = Caller::of(users.acquire("ada", 1)).error();
     assert!(matches!(full, Some(AcquireError::LineFull { .. })));
     let evicting = LineLimits::new().max_waiters(1).when_full(WhenLineFull::EvictOldest);
     users.set_line_limits(evicting);
-    let mut newer = Caller::of(users.acquire_async("ada", 1));
+    let mut newer = Caller::of(users.acquire("ada", 1));
     assert_eq!((ada.error(), newer.is_waiting()), (Some(AcquireError::Evicted), true));
-    users.acquire("bob", 10).unwrap();
-    let mut bob = Caller::of(users.acquire_async("bob", 1));
+    users.acquire_blocking("bob", 10).unwrap();
+    let mut bob = Caller::of(users.acquire("bob", 1));
     users.close_lines();
     for caller in [&mut newer, &mut bob] {
         assert_eq!(caller.error(), Some(AcquireError::Closed));
     }
-    assert_eq!(users.acquire("bob", 1), Err(AcquireError::Closed));
+    assert_eq!(users.acquire_blocking("bob", 1), Err(AcquireError::Closed));
     let too_large = Err(AcquireError::TooLarge { limit: 10 });
-    assert_eq!(users.acquire("bob", 11), too_large, "as where there is one line");
-    assert!(users.acquire("cyd", 1).is_ok() && users.lines() == 0);
-    assert!(users.acquire_until("cyd", 1, Instant::now()).is_err());
+    assert_eq!(users.acquire_blocking("bob", 11), too_large, "as where there is one line");
+    assert!(users.acquire_blocking("cyd", 1).is_ok() && users.lines() == 0);
+    assert!(users.acquire("cyd", 1).wait_blocking_until(Instant::now()).is_err());
 }
 
 #[test]
@@ -273,9 +271,9 @@ fn a_reset_and_an_update_let_those_in_line_look_again() {
     let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
     let users = QueuedKeys::<_, str, _>::with_clock(keyed, &clock);
     for key in ["ada", "bob", "cyd"] {
-        users.acquire(key, 10).unwrap();
+        users.acquire_blocking(key, 10).unwrap();
     }
-    let mut callers = ["ada", "bob", "cyd"].map(|key| Caller::of(users.acquire_async(key, 5)));
+    let mut callers = ["ada", "bob", "cyd"].map(|key| Caller::of(users.acquire(key, 5)));
     users.reset("ada");
     assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false, false]);
     assert!(users.remove("bob"), "those in line find it full");
@@ -299,12 +297,12 @@ fn a_change_of_a_key_lets_those_in_line_for_it_look_again() {
         users.update_key(key, |users| users.with_limiter(key, change).unwrap()).unwrap();
     };
     for key in ["ada", "bob"] {
-        users.acquire(key, 10).unwrap();
+        users.acquire_blocking(key, 10).unwrap();
     }
-    let mut ada = [2, 9, 12].map(|permits| Caller::of(users.acquire_async("ada", permits)));
+    let mut ada = [2, 9, 12].map(|permits| Caller::of(users.acquire("ada", permits)));
     let too_large = |limit| Some(AcquireError::TooLarge { limit });
     assert_eq!(ada[2].error(), too_large(10));
-    let mut bob = Caller::of(users.acquire_async("bob", 2));
+    let mut bob = Caller::of(users.acquire("bob", 2));
     limit("ada", 15);
     assert_eq!(ada.each_ref().map(|caller| caller.woken.woken()), [1, 1, 0]);
     assert!(ada[0].is_granted() && ada[1].is_waiting());
@@ -321,8 +319,8 @@ fn those_in_line_look_again_also_after_a_change_that_panics() {
     let clock = ManualClock::new();
     let users = table(&clock);
     for for_all in [true, false] {
-        users.acquire("ada", 10).unwrap();
-        let mut caller = Caller::of(users.acquire_async("ada", 5));
+        users.acquire_blocking("ada", 10).unwrap();
+        let mut caller = Caller::of(users.acquire("ada", 5));
         let change = |store: &Store<'_>| {
             store.reset("ada");
             panic!("on purpose");
@@ -343,13 +341,13 @@ fn a_caller_asks_the_store_once_before_it_stands_in_line_and_once_there() {
         |_: &String| Counted::new(WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap());
     let logs = Keyed::<String, _>::with(Each::with_clock(log, &clock));
     let users = QueuedKeys::<_, str, _>::with_clock(logs, &clock);
-    users.acquire("ada", 10).unwrap();
+    users.acquire_blocking("ada", 10).unwrap();
     let denied = || users.store().with_limiter("ada", |log| log.counts().denied).unwrap();
-    let mut first = Caller::of(users.acquire_async("ada", 6));
+    let mut first = Caller::of(users.acquire("ada", 6));
     assert!(first.is_waiting());
     assert_eq!(denied(), 3, "one more for its second poll");
     // The gate denies it, and the line asks for the first.
-    let _second = Caller::of(users.acquire_async("ada", 1));
+    let _second = Caller::of(users.acquire("ada", 1));
     assert_eq!(denied(), 4);
 }
 
@@ -364,7 +362,7 @@ fn a_caller_of_a_full_store_waits_for_space() {
         taken += 1;
     }
     assert!(matches!(keys.try_acquire(&taken, 1), Err(Denied::Full { .. })));
-    let mut caller = Caller::of(keys.acquire_async(&taken, 1));
+    let mut caller = Caller::of(keys.acquire(&taken, 1));
     assert!(caller.is_waiting() && caller.noted.longest() > Duration::ZERO);
     clock.advance(Duration::from_secs(2));
     assert!(caller.is_granted());
@@ -378,7 +376,7 @@ fn threads_that_wait_for_keys_are_all_granted_their_permits() {
         let threads = [(1, 3), (1, 2), (2, 1), (2, 3)].map(|(key, permits)| {
             let keys = &keys;
             scope.spawn(move || {
-                (0..5).map(|_| keys.acquire(&key, permits).unwrap().permits()).sum::<u64>()
+                (0..5).map(|_| keys.acquire_blocking(&key, permits).unwrap().permits()).sum::<u64>()
             })
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()

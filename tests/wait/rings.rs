@@ -213,7 +213,7 @@ fn threads_that_wait_for_a_ring_are_all_granted_their_permits() {
         let threads = [1, 2, 3, 1].map(|permits| {
             let window = &window;
             scope.spawn(move || {
-                (0..5).map(|_| window.acquire(permits).unwrap().permits()).sum::<u64>()
+                (0..5).map(|_| window.acquire_blocking(permits).unwrap().permits()).sum::<u64>()
             })
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()

@@ -145,8 +145,9 @@ fn all_that_is_earned_is_granted_to_threads_or_is_there() {
             .map(|thread| {
                 let mut random = StdRng::seed_from_u64(thread);
                 let bucket = &bucket;
-                let mut acquire =
-                    move || bucket.acquire(random.random_range(1..=LARGEST)).unwrap().permits();
+                let mut acquire = move || {
+                    bucket.acquire_blocking(random.random_range(1..=LARGEST)).unwrap().permits()
+                };
                 scope.spawn(move || (0..EACH).map(|_| acquire()).sum::<u64>())
             })
             .collect();

@@ -27,12 +27,12 @@ fn assert_send<T: Send>(_: T) {}
 fn a_future_that_sleeps_needs_no_timer_that_is_shared() {
     let timer = || Moves(Cell::new(0));
     let bucket = TokenBucket::new(quota!(10 / second));
-    assert_send(bucket.acquire_async(1).timer(timer()));
-    assert_send(bucket.reserve(1).unwrap().wait_async(timer()));
+    assert_send(bucket.acquire(1).timer(timer()));
+    assert_send(bucket.reserve(1).unwrap().wait(timer()));
     let shaper = Shaper::new(rate!(10 / second), 5);
-    assert_send(shaper.acquire_async(1, timer()));
-    assert_send(shaper.shape(1).unwrap().wait_async(timer()));
+    assert_send(shaper.acquire(1, timer()));
+    assert_send(shaper.shape(1).unwrap().wait(timer()));
     let cold = WarmUp::new(rate!(10 / second), Duration::from_secs(1)).unwrap();
-    assert_send(cold.acquire_async(1, timer()));
-    assert_send(cold.reserve(1).unwrap().wait_async(timer()));
+    assert_send(cold.acquire(1, timer()));
+    assert_send(cold.reserve(1).unwrap().wait(timer()));
 }

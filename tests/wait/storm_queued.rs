@@ -58,9 +58,9 @@ fn a_storm_of_calls_of_a_queued_log_leaves_nobody_in_line() {
         let permits = random.random_range(1..=MOST);
         match random.random_range(0..20) {
             0..=7 => drop(log.try_acquire(permits)),
-            8..=11 => drop(log.acquire_timeout(permits, micros(random))),
-            12 => drop(log.acquire(permits)),
-            13..=17 => give_up(log.acquire_async(permits).timer(NoTimer), random),
+            8..=11 => drop(log.acquire(permits).timeout(micros(random)).wait_blocking()),
+            12 => drop(log.acquire_blocking(permits)),
+            13..=17 => give_up(log.acquire(permits).timer(NoTimer), random),
             18 => log.reset(),
             _ => log.update(|log| log.reconfigure(random.random_range(40..=60)).unwrap()),
         }
@@ -79,9 +79,9 @@ fn a_storm_of_calls_of_queued_keys_leaves_no_line() {
         let permits = random.random_range(1..=MOST);
         match random.random_range(0..20) {
             0..=7 => drop(keys.try_acquire(key, permits)),
-            8..=11 => drop(keys.acquire_timeout(key, permits, micros(random))),
-            12 => drop(keys.acquire(key, permits)),
-            13..=16 => give_up(keys.acquire_async(key, permits).timer(NoTimer), random),
+            8..=11 => drop(keys.acquire(key, permits).timeout(micros(random)).wait_blocking()),
+            12 => drop(keys.acquire_blocking(key, permits)),
+            13..=16 => give_up(keys.acquire(key, permits).timer(NoTimer), random),
             17 => keys.reset(key),
             18 => keys.update_key(key, |table| table.reset(key)),
             _ => {
@@ -112,9 +112,9 @@ fn a_storm_of_settlements_beside_callers_in_line_leaves_nobody_there() {
                     let _ = estimate.settle(random.random_range(0..=MOST + 2));
                 }
             }
-            13..=15 => drop(window.acquire_timeout(permits, micros(random))),
-            16 => drop(window.acquire(permits)),
-            17..=18 => give_up(window.acquire_async(permits).timer(NoTimer), random),
+            13..=15 => drop(window.acquire(permits).timeout(micros(random)).wait_blocking()),
+            16 => drop(window.acquire_blocking(permits)),
+            17..=18 => give_up(window.acquire(permits).timer(NoTimer), random),
             _ => window.reset(),
         }
     });

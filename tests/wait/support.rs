@@ -73,7 +73,7 @@ pub(crate) struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// A caller that has asked for `permits` once.
     pub(crate) fn new(bucket: &'a impl Wait, permits: u64) -> Caller<'a> {
-        Caller::of(bucket.acquire_async(permits))
+        Caller::of(bucket.acquire(permits))
     }
 
     pub(crate) fn with_timeout(
@@ -81,7 +81,7 @@ impl<'a> Caller<'a> {
         permits: u64,
         timeout: Duration,
     ) -> Caller<'a> {
-        Caller::of(bucket.acquire_async(permits).timeout(timeout))
+        Caller::of(bucket.acquire(permits).timeout(timeout))
     }
 
     pub(crate) fn of(future: Waiting<'a>) -> Caller<'a> {

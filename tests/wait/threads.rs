@@ -21,7 +21,7 @@ fn threads_are_granted_what_they_ask_for_and_no_more() {
             let (bucket, granted) = (&bucket, &granted);
             scope.spawn(move || {
                 for _ in 0..50 {
-                    bucket.acquire(thread).unwrap();
+                    bucket.acquire_blocking(thread).unwrap();
                     granted.fetch_add(thread, Relaxed);
                 }
             });
@@ -38,15 +38,27 @@ fn threads_are_granted_what_they_ask_for_and_no_more() {
 #[test]
 fn a_thread_that_is_not_due_in_time_does_not_wait() {
     let bucket = TokenBucket::new(quota!(1 / day));
-    assert!(bucket.acquire_timeout(1, Duration::ZERO).is_ok());
+    assert!(bucket.acquire(1).timeout(Duration::ZERO).wait_blocking().is_ok());
     let minute = Duration::from_secs(60);
-    assert!(matches!(bucket.acquire_timeout(1, minute), Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(
+        bucket.acquire(1).timeout(minute).wait_blocking(),
+        Err(AcquireError::TimedOut { .. })
+    ));
     let soon = Instant::now() + minute;
-    assert!(matches!(bucket.acquire_until(1, soon), Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(
+        bucket.acquire(1).wait_blocking_until(soon),
+        Err(AcquireError::TimedOut { .. })
+    ));
     bucket.credit(1);
     let past = Instant::now().checked_sub(Duration::from_nanos(1)).unwrap();
-    assert!(matches!(bucket.acquire_until(1, past), Err(AcquireError::TimedOut { .. })));
-    assert!(bucket.acquire_until(1, soon).is_ok(), "nothing was taken after the deadline");
+    assert!(matches!(
+        bucket.acquire(1).wait_blocking_until(past),
+        Err(AcquireError::TimedOut { .. })
+    ));
+    assert!(
+        bucket.acquire(1).wait_blocking_until(soon).is_ok(),
+        "nothing was taken after the deadline"
+    );
 }
 
 #[test]
@@ -59,7 +71,7 @@ fn closing_wakes_every_thread_that_waits() {
             .map(|_| {
                 scope.spawn(|| {
                     ready.wait();
-                    bucket.acquire(1)
+                    bucket.acquire_blocking(1)
                 })
             })
             .collect();
@@ -84,9 +96,9 @@ fn threads_and_tasks_stand_in_one_line() {
             scope.spawn(move || {
                 for _ in 0..10 {
                     if thread % 2 == 0 {
-                        bucket.acquire(1).unwrap();
+                        bucket.acquire_blocking(1).unwrap();
                     } else {
-                        block_on(bucket.acquire_async(1)).unwrap();
+                        block_on(bucket.acquire(1)).unwrap();
                     }
                     granted.fetch_add(1, Relaxed);
                 }

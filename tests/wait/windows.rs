@@ -270,7 +270,9 @@ fn a_line_for_a_window_can_be_bounded_and_closed() {
     assert_eq!([&mut callers[1], &mut third].map(Caller::error), [Some(AcquireError::Closed); 2]);
     assert!(window.try_acquire(1).is_err(), "the window is full");
     clock.advance(100 * MILLI);
-    assert!(window.try_acquire(10).is_ok() && window.acquire(1) == Err(AcquireError::Closed));
+    assert!(
+        window.try_acquire(10).is_ok() && window.acquire_blocking(1) == Err(AcquireError::Closed)
+    );
 }
 
 #[test]
@@ -343,7 +345,7 @@ fn threads_that_wait_for_a_window_are_all_granted_their_permits() {
         let threads = [1, 2, 3, 1].map(|permits| {
             let window = &window;
             scope.spawn(move || {
-                (0..5).map(|_| window.acquire(permits).unwrap().permits()).sum::<u64>()
+                (0..5).map(|_| window.acquire_blocking(permits).unwrap().permits()).sum::<u64>()
             })
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()

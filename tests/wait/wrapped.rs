@@ -33,7 +33,7 @@ const CLOSED: AcquireError = AcquireError::TooLarge { limit: 0 };
 fn a_caller_that_waits_is_counted_once_when_it_is_told() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(bucket(&clock), 1);
-    limiter.acquire(10).unwrap();
+    limiter.acquire_blocking(10).unwrap();
     let mut caller = Caller::new(&limiter, 4);
     assert!(caller.is_waiting() && caller.is_waiting());
     assert_eq!(limiter.counts(), counts(1, 0, 10));
@@ -50,7 +50,7 @@ fn a_caller_that_waits_is_counted_once_when_it_is_told() {
 fn the_time_that_callers_stood_in_line_is_counted_whatever_they_were_told() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(bucket(&clock), 1);
-    limiter.acquire(10).unwrap();
+    limiter.acquire_blocking(10).unwrap();
     assert_eq!(limiter.waits().callers(), 0, "answered at once");
     let mut granted = Caller::new(&limiter, 4);
     let mut refused = Caller::new(&limiter, 1);
@@ -74,9 +74,9 @@ fn the_time_that_callers_stood_in_line_is_counted_whatever_they_were_told() {
 fn a_caller_with_jitter_has_waited_until_it_is_told() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(bucket(&clock), 1);
-    limiter.acquire(10).unwrap();
+    limiter.acquire_blocking(10).unwrap();
     let jitter = Jitter::between(3 * MILLI, 3 * MILLI);
-    let mut caller = Caller::of(limiter.acquire_async(1).jitter(jitter));
+    let mut caller = Caller::of(limiter.acquire(1).jitter(jitter));
     assert!(caller.is_waiting());
     clock.advance(MILLI);
     assert!(caller.is_waiting());
@@ -89,15 +89,15 @@ fn a_caller_with_jitter_has_waited_until_it_is_told() {
 fn every_refusal_of_a_caller_that_would_wait_counts_as_a_denial() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(bucket(&clock), 1);
-    limiter.acquire(10).unwrap();
+    limiter.acquire_blocking(10).unwrap();
     assert!(Caller::with_timeout(&limiter, 4, MILLI).error().is_some());
     assert_eq!(limiter.counts(), counts(1, 1, 10));
-    assert_eq!(limiter.acquire(11), Err(AcquireError::TooLarge { limit: 10 }));
+    assert_eq!(limiter.acquire_blocking(11), Err(AcquireError::TooLarge { limit: 10 }));
     limiter.line().set_limits(LineLimits::new().max_waiters(1));
     let mut first = Caller::new(&limiter, 1);
-    assert!(limiter.acquire(1).is_err());
+    assert!(limiter.acquire_blocking(1).is_err());
     assert_eq!(limiter.counts(), counts(1, 3, 10));
-    drop(Caller::of(limiter.acquire_async(0)));
+    drop(Caller::of(limiter.acquire(0)));
     assert_eq!(limiter.counts(), counts(2, 3, 10));
     limiter.line().close();
     assert_eq!(limiter.counts(), counts(2, 3, 10));
@@ -115,7 +115,7 @@ fn a_caller_that_is_dropped_untold_is_not_counted() {
     drop(waiting);
     clock.advance(2 * MILLI);
     let jitter = Jitter::between(3 * MILLI, 3 * MILLI);
-    let mut jittered = Caller::of(limiter.acquire_async(1).jitter(jitter));
+    let mut jittered = Caller::of(limiter.acquire(1).jitter(jitter));
     drop(granted);
     clock.advance(MILLI);
     assert!(jittered.is_waiting());
@@ -127,8 +127,8 @@ fn a_caller_that_is_dropped_untold_is_not_counted() {
 fn counts_inside_of_counts_and_of_what_is_moved_are_right_too() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(Counted::with_slots(bucket(&clock), 1), 1);
-    limiter.acquire(2).unwrap();
-    assert!(limiter.acquire_timeout(10, MILLI).is_err());
+    limiter.acquire_blocking(2).unwrap();
+    assert!(limiter.acquire(10).timeout(MILLI).wait_blocking().is_err());
     for counted in [limiter.counts(), limiter.limiter().counts()] {
         assert_eq!(counted, counts(1, 1, 2));
     }
@@ -153,7 +153,7 @@ fn any_limiter_can_be_waited_for_and_counted() {
     let clock = ManualClock::new();
     let log = WeightedLog::with_clock(rate!(5 / 10 ms), &clock).unwrap();
     let limiter = Counted::with_slots(Queued::with_clock(log, &clock), 1);
-    limiter.acquire(5).unwrap();
+    limiter.acquire_blocking(5).unwrap();
     let mut caller = Caller::new(&limiter, 2);
     for _ in 0..3 {
         clock.advance(3 * MILLI);
@@ -168,7 +168,7 @@ fn any_limiter_can_be_waited_for_and_counted() {
 fn a_gate_that_limits_is_waited_for_as_its_limiter_is() {
     let clock = ManualClock::new();
     let gate = Gate::new(bucket(&clock));
-    gate.acquire(10).unwrap();
+    gate.acquire_blocking(10).unwrap();
     let (mut first, mut second) = (Caller::new(&gate, 4), Caller::new(gate.limiter(), 3));
     assert!(Caller::with_timeout(&gate, 4, 10 * MILLI).error().is_some());
     assert_eq!((first.sleeps_for(), second.sleeps_for()), (4 * MILLI, 7 * MILLI));
@@ -183,7 +183,7 @@ fn a_gate_that_limits_is_waited_for_as_its_limiter_is() {
 fn a_gate_that_is_opened_grants_to_all_in_line_and_charges_nothing() {
     let clock = ManualClock::new();
     let gate = Gate::new(Counted::with_slots(bucket(&clock), 1));
-    gate.acquire(10).unwrap();
+    gate.acquire_blocking(10).unwrap();
     let mut callers = [4, 10, 3].map(|permits| Caller::new(&gate, permits));
     gate.set(GateMode::Open);
     assert_eq!(gate.line().waiters(), 0);
@@ -209,7 +209,7 @@ fn a_gate_that_is_opened_grants_to_all_in_line_and_charges_nothing() {
 fn a_gate_that_is_closed_refuses_all_in_line() {
     let clock = ManualClock::new();
     let gate = Gate::new(bucket(&clock));
-    gate.acquire(10).unwrap();
+    gate.acquire_blocking(10).unwrap();
     let mut callers = [4, 10, 3].map(|permits| Caller::new(&gate, permits));
     gate.set(GateMode::Closed);
     for caller in &mut callers {
@@ -226,7 +226,7 @@ fn a_gate_that_is_closed_refuses_all_in_line() {
 fn gates_of_gates_and_of_any_limiter_settle_for_those_in_line() {
     let clock = ManualClock::new();
     let gate = Gate::new(Gate::new(bucket(&clock)));
-    gate.acquire(10).unwrap();
+    gate.acquire_blocking(10).unwrap();
     let mut caller = Caller::new(&gate, 4);
     gate.limiter().set(GateMode::Open);
     assert!(caller.woken() == 1 && caller.is_granted());

@@ -53,12 +53,12 @@ fn now_or_never<F: Future>(future: F) -> F::Output {
 fn a_caller_that_sleeps_while_the_clock_is_set_back_is_not_stranded() {
     let clock = ManualClock::at(10 * HOUR_NANOS);
     let limiter = limiter(rate!(2 / second), &clock);
-    limiter.acquire(1).unwrap();
+    limiter.acquire_blocking(1).unwrap();
     let slept = Mutex::new(Vec::new());
     // Nobody has looked since, and it has slept for as long as it was told.
     let steps = Mutex::new(vec![3_600 * SECOND]);
     let timer = SetBack { clock: &clock, steps, slept: &slept };
-    assert_eq!(now_or_never(limiter.acquire_async(1, timer)), Ok(()));
+    assert_eq!(now_or_never(limiter.acquire(1, timer)), Ok(()));
     assert_eq!(*slept.lock().unwrap(), [1_375 * MILLI]);
     assert_eq!(limiter.healed(), 1);
 }
@@ -108,19 +108,19 @@ fn a_clock_that_is_a_second_behind_is_not_waited_for_if_nothing_is_owed() {
     // It would sleep for a real second here, as no time passes on this clock: for ever.
     let turn = limiter.reserve(1).unwrap();
     assert_eq!((turn.ready_after(), turn.wait_left()), (Duration::ZERO, Duration::ZERO));
-    turn.wait();
+    turn.wait_blocking();
     // What is owed is owed from the latest reading, and the clock has to get there first.
     let turn = limiter.reserve(1).unwrap();
     assert_eq!(turn.ready_after(), 1_375 * MILLI);
     let slept = Mutex::new(Vec::new());
     let timer = SetBack { clock: &clock, steps: Mutex::default(), slept: &slept };
-    now_or_never(turn.wait_async(timer));
+    now_or_never(turn.wait(timer));
     assert_eq!((slept.into_inner().unwrap(), limiter.healed()), (vec![2_375 * MILLI], 0));
     // Small steps back are waited for, once each.
     let slept = Mutex::new(Vec::new());
     let steps = Mutex::new(vec![250 * MILLI, 500 * MILLI]);
     let timer = SetBack { clock: &clock, steps, slept: &slept };
-    assert_eq!(now_or_never(limiter.acquire_async(1, timer)), Ok(()));
+    assert_eq!(now_or_never(limiter.acquire(1, timer)), Ok(()));
     assert_eq!(slept.into_inner().unwrap(), [1_125 * MILLI, 500 * MILLI, 250 * MILLI]);
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::clock::MonotonicClock;
-use sluicegate::wait::{AcquireError, ThreadTimer, Timer};
+use sluicegate::wait::{AcquireError, Scheduled, ThreadTimer, Timer};
 use sluicegate::warm_up::WarmUp;
 use sluicegate::{Clock, ManualClock, rate};
 
@@ -28,7 +28,7 @@ fn threads_go_in_turn_and_never_two_at_a_time() {
                 for _ in 0..10 {
                     let turn = limiter.reserve(1).unwrap();
                     let at_nanos = turn.at_nanos();
-                    turn.wait();
+                    turn.wait_blocking();
                     assert!(limiter.clock().now_nanos() >= at_nanos);
                     used.lock().unwrap().push(at_nanos);
                 }
@@ -39,8 +39,8 @@ fn threads_go_in_turn_and_never_two_at_a_time() {
     used.sort_unstable();
     assert_eq!(used.len(), 40);
     assert!(used.windows(2).all(|pair| pair[1] - pair[0] >= 500_000));
-    assert_eq!(limiter.acquire(1), Ok(()));
-    assert_eq!(limiter.acquire_timeout(1, 60 * SECOND), Ok(()));
+    assert_eq!(limiter.acquire_blocking(1), Ok(()));
+    assert_eq!(limiter.reserve_within(1, 60 * SECOND).map(Scheduled::wait_blocking), Ok(()));
 }
 
 /// A timer whose sleeps never end.
@@ -72,16 +72,16 @@ fn a_task_goes_at_its_turn_and_one_that_is_dropped_gives_its_permits_back() {
     let limiter = WarmUp::with_clock(rate!(1 / second), 4 * SECOND, &clock).unwrap();
     let noop = &mut Context::from_waker(Waker::noop());
     // The first goes at once.
-    assert_eq!(pin!(limiter.acquire_async(1, Never)).poll(noop), Poll::Ready(Ok(())));
+    assert_eq!(pin!(limiter.acquire(1, Never)).poll(noop), Poll::Ready(Ok(())));
     let wait = limiter.ready_after();
     {
-        let mut task = Box::pin(limiter.acquire_async(1, Never));
+        let mut task = Box::pin(limiter.acquire(1, Never));
         assert!(task.as_mut().poll(noop).is_pending());
         assert!(limiter.ready_after() > wait);
     }
     assert_eq!(limiter.ready_after(), wait);
     {
-        let mut task = Box::pin(limiter.acquire_async(1, Never));
+        let mut task = Box::pin(limiter.acquire(1, Never));
         assert!(task.as_mut().poll(noop).is_pending());
         let _second = limiter.reserve(1).unwrap();
         let owed = limiter.ready_after();
@@ -89,10 +89,10 @@ fn a_task_goes_at_its_turn_and_one_that_is_dropped_gives_its_permits_back() {
         assert_eq!(limiter.ready_after(), owed, "the second was told its instant");
     }
     let owed = limiter.ready_after();
-    assert_eq!(pin!(limiter.acquire_async(2, Passes(&clock))).poll(noop), Poll::Ready(Ok(())));
+    assert_eq!(pin!(limiter.acquire(2, Passes(&clock))).poll(noop), Poll::Ready(Ok(())));
     assert_eq!(clock.now_nanos(), owed.as_nanos() as u64);
     let too_large = AcquireError::TooLarge { limit: WarmUp::MAX_PERMITS };
-    let refused = pin!(limiter.acquire_async(u64::MAX, Never)).poll(noop);
+    let refused = pin!(limiter.acquire(u64::MAX, Never)).poll(noop);
     assert_eq!(refused, Poll::Ready(Err(too_large)));
 }
 
@@ -102,10 +102,7 @@ fn a_turn_can_be_waited_for_on_any_executor() {
     let _first = limiter.reserve(1).unwrap();
     let turn = limiter.reserve(1).unwrap();
     let at_nanos = turn.at_nanos();
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(turn.wait_async(ThreadTimer));
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(turn.wait(ThreadTimer));
     assert!(limiter.clock().now_nanos() >= at_nanos);
 }
 

@@ -97,7 +97,7 @@ impl Paced for Ours {
     }
 
     async fn take(&'static self) {
-        self.0.acquire_async(1).timer(ThreadTimer).await.expect("the line is not bounded");
+        self.0.acquire(1).timer(ThreadTimer).await.expect("the line is not bounded");
     }
 }
 
@@ -112,7 +112,7 @@ impl Paced for OursByTokio {
     }
 
     async fn take(&'static self) {
-        self.0.acquire_async(1).timer(TokioTimer).await.expect("the line is not bounded");
+        self.0.acquire(1).timer(TokioTimer).await.expect("the line is not bounded");
     }
 }
 

@@ -149,8 +149,8 @@ impl Server {
     /// Asks the limiters that are not those of the web server.
     fn work(&self) -> Result<(), Box<dyn Error>> {
         for _ in 0..4 {
-            self.export.acquire()?;
-            self.upstream.acquire(1)?;
+            self.export.acquire_blocking()?;
+            self.upstream.acquire_blocking(1)?;
             // A caller that does not want to wait.
             _ = self.upstream.try_acquire(1);
             for _ in 0..20 {

@@ -98,8 +98,8 @@ limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "
     (0..4).for_each(|_| _ = trial.try_acquire(1).unwrap());
     let bucket = TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock));
     let bucket = Arc::new(Counted::new(bucket));
-    bucket.acquire(10).unwrap();
-    bucket.acquire_timeout(1, Duration::ZERO).unwrap_err();
+    bucket.acquire_blocking(10).unwrap();
+    bucket.acquire(1).timeout(Duration::ZERO).wait_blocking().unwrap_err();
     let tokens = SettleableBucket::with_clock(quota!(100 / second), Arc::clone(&clock));
     let tokens = Arc::new(Counted::new(tokens));
     tokens.try_acquire_settleable(60).unwrap().settle(20).unwrap();

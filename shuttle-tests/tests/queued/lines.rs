@@ -140,7 +140,7 @@ impl<L: Raised + 'static> Lines for Queued<Counted<L>, Time> {
         seconds: Option<u64>,
         time: &'a SimulatedTime,
     ) -> Asking<'a> {
-        let asking = self.acquire_async(permits).timer(Alarms(time));
+        let asking = self.acquire(permits).timer(Alarms(time));
         match seconds {
             Some(seconds) => Box::pin(asking.timeout(Duration::from_secs(seconds))),
             None => Box::pin(asking),
@@ -200,7 +200,7 @@ impl Lines for Keys {
         seconds: Option<u64>,
         time: &'a SimulatedTime,
     ) -> Asking<'a> {
-        let asking = self.acquire_async(&NAMES[key], permits).timer(Alarms(time));
+        let asking = self.acquire(&NAMES[key], permits).timer(Alarms(time));
         match seconds {
             Some(seconds) => Box::pin(asking.timeout(Duration::from_secs(seconds))),
             None => Box::pin(asking),

@@ -57,13 +57,13 @@ pin_project! {
     /// use sluicegate::concurrency::{Adaptive, InFlightError, Outcome, Vegas};
     ///
     /// async fn call(adaptive: &Adaptive<Vegas>) -> Result<(), InFlightError> {
-    ///     let guard = adaptive.acquire_async(1).timeout(Duration::from_secs(1)).await?;
+    ///     let guard = adaptive.acquire(1).timeout(Duration::from_secs(1)).await?;
     ///     guard.end(Outcome::Success);
     ///     Ok(())
     /// }
     ///
     /// let adaptive = Adaptive::new(Vegas::new());
-    /// adaptive.acquire_async(1).wait()?.end(Outcome::Success);
+    /// adaptive.acquire(1).wait_blocking()?.end(Outcome::Success);
     /// assert_eq!(adaptive.in_flight(), 0);
     /// # Ok::<(), InFlightError>(())
     /// ```
@@ -93,8 +93,8 @@ impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> TimedEntering<'a, A, C, T> {
     /// # Errors
     ///
     /// All of [`InFlightError`].
-    pub fn wait(self) -> Result<TimedInFlight<'a, A, C>, InFlightError> {
-        self.queueing.wait()
+    pub fn wait_blocking(self) -> Result<TimedInFlight<'a, A, C>, InFlightError> {
+        self.queueing.wait_blocking()
     }
 }
 
@@ -121,39 +121,30 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
         self.limit.line()
     }
 
+    /// Returns a future of all of `permits`, until the guard ends: to `.await`, or for a thread to
+    /// [block](TimedEntering::wait_blocking) on.
+    ///
+    /// # Errors
+    ///
+    /// The future's: [`InFlightError::TooLarge`] at once for more than the limit, or as soon as the algorithm
+    /// lowers it below `permits`; [`InFlightError::LineFull`], [`InFlightError::Evicted`] and
+    /// [`InFlightError::Closed`] as the line has it.
+    pub fn acquire(&self, permits: u64) -> TimedEntering<'_, A, C> {
+        TimedEntering { queueing: Queueing::new(Home::Borrowed(self), permits, ThreadTimer) }
+    }
+
     /// Takes all of `permits`, until the guard ends, and blocks the thread until they are there.
     ///
     /// # Errors
     ///
-    /// [`InFlightError::TooLarge`] at once for more than the limit, or as soon as the algorithm
-    /// lowers it below `permits`; [`InFlightError::LineFull`], [`InFlightError::Evicted`] and
-    /// [`InFlightError::Closed`] as the line has it.
-    pub fn acquire(&self, permits: u64) -> Result<TimedInFlight<'_, A, C>, InFlightError> {
-        self.acquire_async(permits).wait()
+    /// As for [`acquire`](Adaptive::acquire).
+    pub fn acquire_blocking(&self, permits: u64) -> Result<TimedInFlight<'_, A, C>, InFlightError> {
+        self.acquire(permits).wait_blocking()
     }
 
-    /// Waits as [`acquire`](Adaptive::acquire) does, for no longer than `timeout` by the system's
-    /// monotonic clock.
-    ///
-    /// # Errors
-    ///
-    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](Adaptive::acquire).
-    pub fn acquire_timeout(
-        &self,
-        permits: u64,
-        timeout: Duration,
-    ) -> Result<TimedInFlight<'_, A, C>, InFlightError> {
-        self.acquire_async(permits).timeout(timeout).wait()
-    }
-
-    /// Returns a future of a guard of `permits`: [`acquire`](Adaptive::acquire) for tasks.
-    pub fn acquire_async(&self, permits: u64) -> TimedEntering<'_, A, C> {
-        TimedEntering { queueing: Queueing::new(Home::Borrowed(self), permits, ThreadTimer) }
-    }
-
-    /// Does the same as [`acquire_async`](Adaptive::acquire_async), with a future and a guard that
+    /// Does the same as [`acquire`](Adaptive::acquire), with a future and a guard that
     /// keep the limit alive: for tasks that are spawned.
-    pub fn acquire_owned_async(self: &Arc<Self>, permits: u64) -> TimedEntering<'static, A, C>
+    pub fn acquire_owned(self: &Arc<Self>, permits: u64) -> TimedEntering<'static, A, C>
     where
         A: 'static,
         C: 'static,

@@ -17,8 +17,8 @@ use crate::wait::error::AcquireError;
 /// use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
 ///
 /// let limit = ConcurrencyLimit::new(1);
-/// let _held = limit.acquire(1)?;
-/// let refused = limit.acquire_timeout(1, Duration::from_millis(1)).unwrap_err();
+/// let _held = limit.acquire_blocking(1)?;
+/// let refused = limit.acquire(1).timeout(Duration::from_millis(1)).wait_blocking().unwrap_err();
 /// assert_eq!(refused, InFlightError::TimedOut);
 /// # Ok::<(), InFlightError>(())
 /// ```

@@ -5,8 +5,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
-use core::time::Duration;
-use std::time::Instant;
 
 use crate::concurrency::ConcurrencyLimit;
 use crate::concurrency::entering::Entering;
@@ -54,9 +52,9 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     ///
     /// let uploads = KeyedConcurrency::<String>::new(2);
     /// uploads.set_line_limits(LineLimits::new().max_waiters(0));
-    /// let _both = uploads.acquire("ada", 2)?;
-    /// assert_eq!(uploads.acquire("ada", 1).unwrap_err(), InFlightError::LineFull);
-    /// assert!(uploads.acquire("bob", 1).is_ok());
+    /// let _both = uploads.acquire_blocking("ada", 2)?;
+    /// assert_eq!(uploads.acquire_blocking("ada", 1).unwrap_err(), InFlightError::LineFull);
+    /// assert!(uploads.acquire_blocking("bob", 1).is_ok());
     /// # Ok::<(), InFlightError>(())
     /// ```
     pub fn set_line_limits(&self, limits: LineLimits) {
@@ -89,60 +87,24 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// # Errors
     ///
     /// As for [`ConcurrencyLimit::acquire`].
-    pub fn acquire<Q>(&self, key: &Q, permits: u64) -> Result<InFlight<'static>, InFlightError>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-    {
-        self.acquire_async(key, permits)?.wait()
-    }
-
-    /// Waits as [`acquire`](KeyedConcurrency::acquire) does, for no longer than `timeout`; see
-    /// [`ConcurrencyLimit::acquire_timeout`].
-    ///
-    /// # Errors
-    ///
-    /// [`InFlightError::TimedOut`], and the errors of [`acquire`](KeyedConcurrency::acquire).
-    pub fn acquire_timeout<Q>(
+    pub fn acquire_blocking<Q>(
         &self,
         key: &Q,
         permits: u64,
-        timeout: Duration,
     ) -> Result<InFlight<'static>, InFlightError>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.acquire_async(key, permits)?.timeout(timeout).wait()
+        self.acquire(key, permits).wait_blocking()
     }
 
-    /// Does the same as [`acquire`](KeyedConcurrency::acquire), until `deadline` at the latest; see
-    /// [`ConcurrencyLimit::acquire_until`].
+    /// Returns a future of a guard of `permits` of `key`, first come, first served: to `.await`, or for a thread to
+    /// [block](Entering::wait_blocking) on. The future keeps the key known, and does not borrow this.
     ///
     /// # Errors
     ///
-    /// As for [`acquire_timeout`](KeyedConcurrency::acquire_timeout).
-    pub fn acquire_until<Q>(
-        &self,
-        key: &Q,
-        permits: u64,
-        deadline: Instant,
-    ) -> Result<InFlight<'static>, InFlightError>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-    {
-        self.acquire_async(key, permits)?.wait_until(deadline)
-    }
-
-    /// Returns a future of a guard of `permits` of `key`, first come, first served: for tasks, and
-    /// with its [`wait`](Entering::wait) for threads. The future keeps the key known, and does not
-    /// borrow this.
-    ///
-    /// # Errors
-    ///
-    /// [`InFlightError::TooLarge`] here for more than the limit of a key that is not known; and
-    /// those of [`Entering`], from the future.
+    /// The future's, as for [`ConcurrencyLimit::acquire`].
     ///
     /// # Examples
     ///
@@ -151,26 +113,22 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
     ///
     /// let uploads = KeyedConcurrency::<String>::new(2);
-    /// let _both = uploads.acquire("ada", 2)?;
+    /// let _both = uploads.acquire_blocking("ada", 2)?;
     /// let soon = Duration::from_millis(1);
-    /// let refused = uploads.acquire_async("ada", 1)?.timeout(soon).wait().unwrap_err();
+    /// let refused = uploads.acquire("ada", 1).timeout(soon).wait_blocking().unwrap_err();
     /// assert_eq!(refused, InFlightError::TimedOut);
-    /// assert!(uploads.acquire_async("bob", 1)?.wait().is_ok());
+    /// assert!(uploads.acquire("bob", 1).wait_blocking().is_ok());
     /// # Ok::<(), InFlightError>(())
     /// ```
-    pub fn acquire_async<Q>(
-        &self,
-        key: &Q,
-        permits: u64,
-    ) -> Result<Entering<'static>, InFlightError>
+    pub fn acquire<Q>(&self, key: &Q, permits: u64) -> Entering<'static>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        match self.limit_for(key, permits) {
-            Ok(limit) => Ok(limit.acquire_owned_async(permits)),
-            Err(denied) => Err(InFlightError::TooLarge { limit: denied.limit() }),
-        }
+        self.limit_for(key, permits)
+            // One of this key alone, which refuses the permits as too many.
+            .unwrap_or_else(|denied| Arc::new(ConcurrencyLimit::new(denied.limit())))
+            .acquire_owned(permits)
     }
 
     /// Returns the number of callers that wait for permits of `key`.

@@ -121,7 +121,7 @@ impl<Q: ?Sized> KeyReservation<'_, Q> {
     }
 
     /// Blocks the thread until the permits may be used.
-    pub fn wait(self) {
+    pub fn wait_blocking(self) {
         block_until(|_| self.look());
     }
 
@@ -147,7 +147,7 @@ impl<Q: ?Sized> KeyReservation<'_, Q> {
 
 impl<Q: Sync + ?Sized> KeyReservation<'_, Q> {
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
-    pub async fn wait_async<T: Timer>(self, timer: T) {
+    pub async fn wait<T: Timer>(self, timer: T) {
         sleep_until(timer, |_| self.look()).await;
     }
 }

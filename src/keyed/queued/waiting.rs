@@ -33,7 +33,7 @@ pub(super) trait WaitsForKeys<K: ?Sized>: Send + Sync {
 
 pin_project! {
     /// A caller that waits for permits of a key, first come, first served: a future for tasks, and
-    /// [`wait`](WaitingForKey::wait) for threads. Both stand in the same line.
+    /// [`wait_blocking`](WaitingForKey::wait_blocking) for threads. Both stand in the same line.
     ///
     /// Does nothing until it is polled. The caller's place in line is that of its first poll.
     ///
@@ -155,7 +155,7 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     /// # Errors
     ///
     /// All of [`AcquireError`].
-    pub fn wait(mut self) -> Result<Grant, AcquireError> {
+    pub fn wait_blocking(mut self) -> Result<Grant, AcquireError> {
         let waker = thread_waker();
         loop {
             match self.caller.ask(&waker) {
@@ -165,10 +165,15 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
         }
     }
 
-    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
-    pub(super) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
+    /// Waits as [`wait_blocking`](WaitingForKey::wait_blocking) does, for no longer than until `deadline`. After
+    /// the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and all others.
+    pub fn wait_blocking_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
         match deadline.checked_duration_since(Instant::now()) {
-            Some(timeout) => self.timeout(timeout).wait(),
+            Some(timeout) => self.timeout(timeout).wait_blocking(),
             None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
         }
     }

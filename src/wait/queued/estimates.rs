@@ -121,9 +121,9 @@ impl HasLine for ToLine<'_> {
 
 pin_project! {
     /// A caller that waits for an [`Estimate`] of a [`Queued`], in the same line as callers that wait for
-    /// permits: a future for tasks, and [`wait`](WaitingForEstimate::wait) for threads.
+    /// permits: a future for tasks, and [`wait_blocking`](WaitingForEstimate::wait_blocking) for threads.
     ///
-    /// [`Queued::acquire_settleable_async`] makes it. Does nothing until it is polled; if it is polled again
+    /// [`Queued::acquire_settleable`] makes it. Does nothing until it is polled; if it is polled again
     /// after its answer, it asks anew.
     ///
     /// # Errors
@@ -205,13 +205,26 @@ impl<'a, T: Timer> WaitingForEstimate<'a, T> {
     /// # Errors
     ///
     /// All of [`AcquireError`].
-    pub fn wait(mut self) -> Result<Estimate<'a>, AcquireError> {
+    pub fn wait_blocking(mut self) -> Result<Estimate<'a>, AcquireError> {
         let waker = thread_waker();
         loop {
             match self.caller.ask(&waker) {
                 Answer::Told(answer) => return answer,
                 Answer::Sleep(longest) => thread::park_timeout(longest),
             }
+        }
+    }
+
+    /// Waits as [`wait_blocking`](WaitingForEstimate::wait_blocking) does, for no longer than until `deadline`.
+    /// After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and all others.
+    pub fn wait_blocking_until(self, deadline: Instant) -> Result<Estimate<'a>, AcquireError> {
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(timeout) => self.timeout(timeout).wait_blocking(),
+            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
         }
     }
 }
@@ -262,10 +275,10 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     /// use sluicegate::wait::Queued;
     ///
     /// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / minute)));
-    /// let first = tokens.acquire_settleable(8_000)?;
+    /// let first = tokens.acquire_settleable_blocking(8_000)?;
     /// thread::scope(|scope| {
     ///     // Too many are taken, so it waits ...
-    ///     let second = scope.spawn(|| tokens.acquire_settleable(5_000).map(|it| it.permits()));
+    ///     let second = scope.spawn(|| tokens.acquire_settleable_blocking(5_000).map(|it| it.permits()));
     ///     // ... until the first answer is there, and shorter than expected.
     ///     first.settle(2_000)?;
     ///     assert_eq!(second.join().unwrap()?, 5_000);
@@ -273,43 +286,13 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, AcquireError> {
-        self.acquire_settleable_async(permits).wait()
+    pub fn acquire_settleable_blocking(&self, permits: u64) -> Result<Estimate<'_>, AcquireError> {
+        self.acquire_settleable(permits).wait_blocking()
     }
 
-    /// Waits as [`acquire_settleable`](Queued::acquire_settleable) does, for no longer than `timeout`.
-    ///
-    /// # Errors
-    ///
-    /// [`AcquireError::TimedOut`], and the errors of [`acquire`](crate::Wait::acquire).
-    pub fn acquire_settleable_timeout(
-        &self,
-        permits: u64,
-        timeout: Duration,
-    ) -> Result<Estimate<'_>, AcquireError> {
-        self.acquire_settleable_async(permits).timeout(timeout).wait()
-    }
-
-    /// Does the same as [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout) with the time
-    /// until `deadline`. After the deadline, takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As for [`acquire_settleable_timeout`](Queued::acquire_settleable_timeout).
-    pub fn acquire_settleable_until(
-        &self,
-        permits: u64,
-        deadline: Instant,
-    ) -> Result<Estimate<'_>, AcquireError> {
-        match deadline.checked_duration_since(Instant::now()) {
-            Some(timeout) => self.acquire_settleable_timeout(permits, timeout),
-            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
-        }
-    }
-
-    /// Returns a future of an estimate of `permits`:
-    /// [`acquire_settleable`](Queued::acquire_settleable) for tasks.
-    pub fn acquire_settleable_async(&self, permits: u64) -> WaitingForEstimate<'_> {
+    /// Returns a future of an estimate of `permits`: to `.await`, or for a thread to
+    /// [block](WaitingForEstimate::wait_blocking) on.
+    pub fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_> {
         self.kept.get_or_init(KeptEstimates::new);
         let line = ToLine { limiter: self, charged: Cell::new(None) };
         let waiter = Waiter::new(line, permits);
@@ -331,10 +314,10 @@ mod tests {
         let clock = ManualClock::new();
         let bucket = SettleableBucket::with_clock(quota!(1_000 / second, burst 5), &clock);
         let queued = Queued::with_clock(bucket, &clock);
-        _ = queued.acquire_settleable(5);
+        _ = queued.acquire_settleable_blocking(5);
         let mut context = Context::from_waker(Waker::noop());
-        let mut permits = core::pin::pin!(queued.acquire_async(2));
-        let mut estimate = core::pin::pin!(queued.acquire_settleable_async(3));
+        let mut permits = core::pin::pin!(queued.acquire(2));
+        let mut estimate = core::pin::pin!(queued.acquire_settleable(3));
         assert!(permits.as_mut().poll(&mut context).is_pending());
         assert!(estimate.as_mut().poll(&mut context).is_pending());
         let kept = || queued.kept.get().map(|kept| kept.kept.lock().len());

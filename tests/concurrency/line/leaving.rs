@@ -13,10 +13,8 @@ fn a_caller_that_leaves_has_taken_nothing_and_those_behind_it_move_up() {
     for leaving in 0..3 {
         let limit = ConcurrencyLimit::new(4);
         let held = limit.try_acquire(3).unwrap();
-        let mut callers: Vec<_> = [2, 1, 1]
-            .into_iter()
-            .map(|permits| Caller::new(limit.acquire_async(permits)))
-            .collect();
+        let mut callers: Vec<_> =
+            [2, 1, 1].into_iter().map(|permits| Caller::new(limit.acquire(permits))).collect();
         drop(callers.remove(leaving));
         let is_granted: Vec<bool> = callers.iter_mut().map(Caller::is_granted).collect();
         // The first was in the way of the others.
@@ -32,7 +30,7 @@ fn a_caller_that_leaves_has_taken_nothing_and_those_behind_it_move_up() {
 fn a_line_that_everybody_has_left_is_open() {
     let limit = ConcurrencyLimit::new(4);
     let _held = limit.try_acquire(3).unwrap();
-    drop([2, 3].map(|permits| Caller::new(limit.acquire_async(permits))));
+    drop([2, 3].map(|permits| Caller::new(limit.acquire(permits))));
     assert_eq!(limit.line().waiters(), 0);
     assert!(limit.try_acquire(1).is_ok());
 }
@@ -42,12 +40,12 @@ fn permits_that_were_granted_and_not_seen_come_back_exactly() {
     let limit = ConcurrencyLimit::new(4);
     for others_before in [0, 1] {
         let held = limit.try_acquire(4).unwrap();
-        let unseen = Caller::new(limit.acquire_async(2));
+        let unseen = Caller::new(limit.acquire(2));
         drop(held);
         assert_eq!((unseen.woken(), limit.in_flight()), (1, 2));
         // Whatever was granted since.
         let others: Vec<_> = (0..others_before).map(|_| limit.try_acquire(1).unwrap()).collect();
-        let mut next = Caller::new(limit.acquire_async(3));
+        let mut next = Caller::new(limit.acquire(3));
         assert!(next.is_waiting());
         drop(unseen);
         assert_eq!((next.woken(), limit.in_flight()), (1, 3 + others_before));
@@ -75,8 +73,8 @@ fn a_waker_may_drop_a_guard_or_another_caller_of_the_limit() {
             let mut held = limit.try_acquire(2).unwrap();
             let one: InFlight<'static> = held.split(1).unwrap();
             let noop = &mut Context::from_waker(Waker::noop());
-            let mut other = Box::pin(limit.acquire_async(2));
-            let mut first = Box::pin(limit.acquire_async(1));
+            let mut other = Box::pin(limit.acquire(2));
+            let mut first = Box::pin(limit.acquire(1));
             let waker: Waker = if drops_a_guard {
                 Arc::new(Owns(Mutex::new(Some(one)))).into()
             } else {
@@ -91,7 +89,7 @@ fn a_waker_may_drop_a_guard_or_another_caller_of_the_limit() {
             match outcome {
                 0 => assert!(first.as_mut().poll(noop).is_pending() || !drops_a_guard),
                 1 => drop(held),
-                2 => first.set(limit.acquire_async(0)),
+                2 => first.set(limit.acquire(0)),
                 _ => limit.line().close(),
             }
         }

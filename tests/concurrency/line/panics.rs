@@ -35,10 +35,10 @@ fn permits_granted_to_a_caller_whose_arrival_wakes_one_that_panics_come_back() {
     let limit = ConcurrencyLimit::new(5);
     let held = limit.try_acquire(3).unwrap();
     limit.line().set_limits(LineLimits::new().max_waiters(1).when_full(WhenLineFull::EvictOldest));
-    let mut evicted = pin!(limit.acquire_async(5));
+    let mut evicted = pin!(limit.acquire(5));
     stand(evicted.as_mut());
     // Evicts the first, and fits then. It is told nothing, as the other's waker panics.
-    assert!(panics(|| Caller::new(limit.acquire_async(2)).is_granted()));
+    assert!(panics(|| Caller::new(limit.acquire(2)).is_granted()));
     assert_eq!((limit.in_flight(), limit.line().waiters()), (3, 0));
     drop(held);
     assert!(limit.try_acquire(5).is_ok());
@@ -50,10 +50,10 @@ fn a_caller_whose_arrival_wakes_one_that_panics_leaves_the_line() {
     let held = limit.try_acquire(3).unwrap();
     let limits = LineLimits::new().max_waiters(2).when_full(WhenLineFull::EvictOldest);
     limit.line().set_limits(limits);
-    let mut evicted = pin!(limit.acquire_async(5));
+    let mut evicted = pin!(limit.acquire(5));
     stand(evicted.as_mut());
-    let mut waiting = Caller::new(limit.acquire_async(2));
-    assert!(panics(|| Caller::new(limit.acquire_async(1)).is_waiting()));
+    let mut waiting = Caller::new(limit.acquire(2));
+    assert!(panics(|| Caller::new(limit.acquire(1)).is_waiting()));
     assert_eq!((limit.in_flight(), limit.line().waiters()), (5, 0));
     assert!(waiting.is_granted());
     drop((held, waiting));
@@ -101,13 +101,13 @@ impl Drop for FragileSleep {
 #[test]
 fn permits_come_back_if_the_timer_panics_after_their_grant() {
     let limit = ConcurrencyLimit::new(2);
-    assert!(panics(|| limit.acquire_async(1).timer(Fragile { sleeps_are: false }).wait()));
+    assert!(panics(|| limit.acquire(1).timer(Fragile { sleeps_are: false }).wait_blocking()));
     assert_eq!(limit.in_flight(), 0);
 
     let held = limit.try_acquire(2).unwrap();
     let fragile = Fragile { sleeps_are: true };
     let day = Duration::from_secs(86_400);
-    let mut caller = Box::pin(limit.acquire_async(1).timeout(day).timer(fragile));
+    let mut caller = Box::pin(limit.acquire(1).timeout(day).timer(fragile));
     let context = &mut Context::from_waker(Waker::noop());
     assert!(caller.as_mut().poll(context).is_pending());
     drop(held);
@@ -122,11 +122,10 @@ fn a_change_for_all_keys_is_seen_by_each_line_if_a_waker_of_one_panics() {
     let keyed = sluicegate::concurrency::KeyedConcurrency::<u64>::new(1);
     let keys = 0..200;
     let _held: Vec<_> = keys.clone().map(|key| keyed.try_acquire(&key, 1).unwrap()).collect();
-    let mut fragile = pin!(keyed.acquire_async(&100, 1).unwrap());
+    let mut fragile = pin!(keyed.acquire(&100, 1));
     stand(fragile.as_mut());
     let others = keys.filter(|key| *key != 100);
-    let mut callers: Vec<_> =
-        others.map(|key| Caller::new(keyed.acquire_async(&key, 1).unwrap())).collect();
+    let mut callers: Vec<_> = others.map(|key| Caller::new(keyed.acquire(&key, 1))).collect();
     assert!(panics(|| keyed.set_limit(2)));
     assert!(callers.iter().all(|caller| caller.woken() == 1));
     assert!(callers.iter_mut().all(Caller::is_granted));

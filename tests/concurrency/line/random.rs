@@ -109,7 +109,7 @@ proptest! {
                 }
                 Op::Stand(permits) => {
                     let timeout = std::time::Duration::from_secs(1);
-                    let mut caller = Caller::new(limit.acquire_async(permits).timeout(timeout));
+                    let mut caller = Caller::new(limit.acquire(permits).timeout(timeout));
                     if permits > model.limit {
                         let too_large = InFlightError::TooLarge { limit: model.limit };
                         prop_assert_eq!(caller.error(), Some(too_large));

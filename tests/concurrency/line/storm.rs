@@ -46,11 +46,11 @@ fn step(limit: &ConcurrencyLimit, held: &Held, random: &mut SmallRng) {
     let micros = Duration::from_micros(random.random_range(0..100));
     let guard = match random.random_range(0..12) {
         0..=3 => limit.try_acquire(permits).ok(),
-        4..=6 => limit.acquire(permits).ok(),
-        7..=9 => limit.acquire_timeout(permits, micros).ok(),
+        4..=6 => limit.acquire_blocking(permits).ok(),
+        7..=9 => limit.acquire(permits).timeout(micros).wait_blocking().ok(),
         _ => {
             // Polled a few times, and dropped wherever it is.
-            let mut caller = pin!(limit.acquire_async(permits));
+            let mut caller = pin!(limit.acquire(permits));
             let mut answer = Poll::Pending;
             for _ in 0..random.random_range(1..4) {
                 if answer.is_pending() {
@@ -114,7 +114,7 @@ fn a_storm_of_threads_and_tasks_keeps_the_limit_and_leaves_nothing() {
                     runtime.spawn(async move {
                         let mut random = SmallRng::seed_from_u64(1_000 + seed);
                         for _ in 0..STEPS {
-                            let mut caller = limit.acquire_owned_async(random.random_range(0..=4));
+                            let mut caller = limit.acquire_owned(random.random_range(0..=4));
                             if random.random_ratio(1, 3) {
                                 let micros = random.random_range(0..100);
                                 caller = caller.timeout(Duration::from_micros(micros));
@@ -158,7 +158,9 @@ fn each_caller_is_woken_by_the_ends_of_others_alone() {
                 let mut random = SmallRng::seed_from_u64(seed);
                 for _ in 0..STEPS {
                     // A closed line ends the test after a failure.
-                    let Ok(guard) = limit.acquire(random.random_range(3..=LIMIT)) else { break };
+                    let Ok(guard) = limit.acquire_blocking(random.random_range(3..=LIMIT)) else {
+                        break;
+                    };
                     held.during(guard, thread::yield_now);
                 }
                 left.fetch_sub(1, SeqCst);
@@ -191,9 +193,9 @@ fn threads_and_tasks_stand_in_one_line_and_each_has_its_turn() {
             let (limit, order, handle) = (&*limit, &order, runtime.handle());
             scope.spawn(move || {
                 let guard = if caller % 2 == 0 {
-                    limit.acquire(1)
+                    limit.acquire_blocking(1)
                 } else {
-                    handle.block_on(limit.acquire_async(1))
+                    handle.block_on(limit.acquire(1))
                 };
                 order.lock().unwrap().push(caller);
                 drop(guard);

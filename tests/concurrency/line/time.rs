@@ -19,8 +19,8 @@ const SOME: Duration = Duration::from_millis(1);
 fn a_caller_whose_time_is_over_leaves_the_line() {
     let limit = ConcurrencyLimit::new(4);
     let held = limit.try_acquire(3).unwrap();
-    let mut first = Caller::new(limit.acquire_async(2).timeout(SOME));
-    let mut second = Caller::new(limit.acquire_async(1).timeout(SOME));
+    let mut first = Caller::new(limit.acquire(2).timeout(SOME));
+    let mut second = Caller::new(limit.acquire(1).timeout(SOME));
     assert!(first.is_waiting() && second.is_waiting());
     first.ring();
     assert_eq!(first.error(), Some(InFlightError::TimedOut));
@@ -34,7 +34,7 @@ fn a_caller_whose_time_is_over_leaves_the_line() {
 fn a_caller_that_was_granted_permits_in_time_has_them_even_if_it_wakes_later() {
     let limit = ConcurrencyLimit::new(1);
     let held = limit.try_acquire(1).unwrap();
-    let mut caller = Caller::new(limit.acquire_async(1).timeout(SOME));
+    let mut caller = Caller::new(limit.acquire(1).timeout(SOME));
     drop(held);
     caller.ring();
     assert!(caller.is_granted());
@@ -44,7 +44,7 @@ fn a_caller_that_was_granted_permits_in_time_has_them_even_if_it_wakes_later() {
 fn a_caller_without_a_timeout_does_not_look_at_the_timer() {
     let limit = ConcurrencyLimit::new(1);
     let _held = limit.try_acquire(1).unwrap();
-    let mut caller = Caller::new(limit.acquire_async(1));
+    let mut caller = Caller::new(limit.acquire(1));
     caller.ring();
     assert!(caller.is_waiting());
 }
@@ -52,17 +52,23 @@ fn a_caller_without_a_timeout_does_not_look_at_the_timer() {
 #[test]
 fn a_thread_does_not_wait_beyond_its_time() {
     let limit = ConcurrencyLimit::new(2);
-    let held = limit.acquire_timeout(2, Duration::ZERO).unwrap();
+    let held = limit.acquire(2).timeout(Duration::ZERO).wait_blocking().unwrap();
     for timeout in [Duration::ZERO, Duration::from_nanos(1), SOME] {
-        assert_eq!(limit.acquire_timeout(1, timeout).unwrap_err(), InFlightError::TimedOut);
+        assert_eq!(
+            limit.acquire(1).timeout(timeout).wait_blocking().unwrap_err(),
+            InFlightError::TimedOut
+        );
         let deadline = Instant::now() + timeout;
-        assert_eq!(limit.acquire_until(1, deadline).unwrap_err(), InFlightError::TimedOut);
+        assert_eq!(
+            limit.acquire(1).wait_blocking_until(deadline).unwrap_err(),
+            InFlightError::TimedOut
+        );
     }
     drop(held);
     let past = Instant::now().checked_sub(Duration::from_nanos(1)).unwrap();
-    assert_eq!(limit.acquire_until(1, past).unwrap_err(), InFlightError::TimedOut);
-    assert!(limit.acquire_until(1, Instant::now() + Duration::from_secs(60)).is_ok());
-    assert!(limit.acquire_timeout(2, Duration::MAX).is_ok());
+    assert_eq!(limit.acquire(1).wait_blocking_until(past).unwrap_err(), InFlightError::TimedOut);
+    assert!(limit.acquire(1).wait_blocking_until(Instant::now() + Duration::from_secs(60)).is_ok());
+    assert!(limit.acquire(2).timeout(Duration::MAX).wait_blocking().is_ok());
     assert_eq!((limit.in_flight(), limit.line().waiters()), (0, 0));
 }
 
@@ -72,12 +78,18 @@ fn a_caller_without_time_does_not_stand_in_line() {
     let held = limit.try_acquire(3).unwrap();
     limit.line().set_limits(sluicegate::wait::LineLimits::new().max_waiters(0));
     // The line would say that it is full.
-    assert_eq!(limit.acquire_timeout(2, Duration::ZERO).unwrap_err(), InFlightError::TimedOut);
-    assert_eq!(limit.acquire_timeout(2, SOME).unwrap_err(), InFlightError::LineFull);
+    assert_eq!(
+        limit.acquire(2).timeout(Duration::ZERO).wait_blocking().unwrap_err(),
+        InFlightError::TimedOut
+    );
+    assert_eq!(
+        limit.acquire(2).timeout(SOME).wait_blocking().unwrap_err(),
+        InFlightError::LineFull
+    );
     let too_large = InFlightError::TooLarge { limit: 4 };
-    assert_eq!(limit.acquire_timeout(5, Duration::ZERO).unwrap_err(), too_large);
+    assert_eq!(limit.acquire(5).timeout(Duration::ZERO).wait_blocking().unwrap_err(), too_large);
     drop(held);
-    assert!(limit.acquire_timeout(4, Duration::ZERO).is_ok());
+    assert!(limit.acquire(4).timeout(Duration::ZERO).wait_blocking().is_ok());
 }
 
 #[test]
@@ -89,7 +101,7 @@ fn a_caller_without_time_never_closes_the_gate_for_others_that_fit() {
         let _over = Over(&is_over);
         scope.spawn(|| {
             while !is_over.load(Relaxed) {
-                assert!(limit.acquire_timeout(2, Duration::ZERO).is_err());
+                assert!(limit.acquire(2).timeout(Duration::ZERO).wait_blocking().is_err());
             }
         });
         let tries = if cfg!(miri) { 100 } else { 200_000 };
@@ -103,8 +115,8 @@ fn nothing_takes_time_and_is_granted_after_the_deadline_too() {
     let limit = ConcurrencyLimit::new(1);
     let _held = limit.try_acquire(1).unwrap();
     let past = Instant::now().checked_sub(SOME).unwrap();
-    assert_eq!(limit.acquire_until(0, past).unwrap().permits(), 0);
-    assert_eq!(limit.acquire_until(1, past).unwrap_err(), InFlightError::TimedOut);
+    assert_eq!(limit.acquire(0).wait_blocking_until(past).unwrap().permits(), 0);
+    assert_eq!(limit.acquire(1).wait_blocking_until(past).unwrap_err(), InFlightError::TimedOut);
 }
 
 /// A timer that lists what it was asked for, and never rings.
@@ -126,7 +138,7 @@ fn a_timeout_that_is_set_again_is_slept_for() {
     let _held = limit.try_acquire(1).unwrap();
     let asked = Asked::default();
     let context = &mut Context::from_waker(Waker::noop());
-    let mut caller = limit.acquire_async(1).timer(asked.clone());
+    let mut caller = limit.acquire(1).timer(asked.clone());
     for timeout in [SOME, 2 * SOME] {
         caller = caller.timeout(timeout);
         assert!(Pin::new(&mut caller).poll(context).is_pending());
@@ -141,7 +153,8 @@ fn a_thread_with_the_longest_time_waits_until_it_is_woken() {
     for timeout in [Duration::MAX, Duration::from_secs(3_600)] {
         let held = limit.try_acquire(1).unwrap();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| limit.acquire_timeout(1, timeout).map(drop));
+            let waiting =
+                scope.spawn(|| limit.acquire(1).timeout(timeout).wait_blocking().map(drop));
             while limit.line().waiters() == 0 {
                 std::thread::yield_now();
             }
@@ -158,7 +171,7 @@ async fn a_timeout_is_measured_by_the_timer_whose_time_may_be_paused() {
     let _held = limit.try_acquire(1).unwrap();
     let began = tokio::time::Instant::now();
     let day = Duration::from_secs(86_400);
-    let caller = limit.acquire_async(1).timeout(day).timer(sluicegate::wait::TokioTimer);
+    let caller = limit.acquire(1).timeout(day).timer(sluicegate::wait::TokioTimer);
     assert_eq!(caller.await.unwrap_err(), InFlightError::TimedOut);
     assert_eq!(began.elapsed(), day);
 }

@@ -10,7 +10,7 @@ struct Single<L>(L);
 
 impl<L: Wait> Subject for Single<L> {
     fn stand(&self, _: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
-        Box::pin(self.0.acquire_async(1).timer(timer))
+        Box::pin(self.0.acquire(1).timer(timer))
     }
 
     fn try_acquire(&self, _: u64) -> bool {

@@ -242,13 +242,14 @@ impl<L: Subject> Storm<L> {
             let began = self.clock.now_nanos();
             let permits = chosen.permits;
             match chosen.verb {
-                Verb::Acquire => self.note(began, self.limiter.acquire(permits), &mut log),
+                Verb::Acquire => self.note(began, self.limiter.acquire_blocking(permits), &mut log),
                 Verb::AcquireInTime => {
-                    let answer = self.limiter.acquire_timeout(permits, chosen.timeout);
+                    let answer =
+                        self.limiter.acquire(permits).timeout(chosen.timeout).wait_blocking();
                     self.note(began, answer, &mut log);
                 }
                 Verb::Drop if self.drops() => {
-                    let future = pin!(self.limiter.acquire_async(permits).timer(NoTimer));
+                    let future = pin!(self.limiter.acquire(permits).timer(NoTimer));
                     match poll_for_a_while(future, random.random_range(1..4)) {
                         Some(answer) => self.note(began, answer, &mut log),
                         None => log.dropped += permits,
@@ -266,7 +267,7 @@ impl<L: Subject> Storm<L> {
         while let Some(chosen) = self.choose(caller, &mut random) {
             let began = self.clock.now_nanos();
             let permits = chosen.permits;
-            let waiting = self.limiter.acquire_async(permits);
+            let waiting = self.limiter.acquire(permits);
             match chosen.verb {
                 Verb::Acquire => {
                     let answer = until_woken(waiting, self.mode, caller).await;
@@ -280,7 +281,7 @@ impl<L: Subject> Storm<L> {
                 Verb::Drop if self.drops() => {
                     let storm = Arc::clone(&self);
                     let task = tokio::spawn(async move {
-                        let waiting = storm.limiter.acquire_async(permits);
+                        let waiting = storm.limiter.acquire(permits);
                         until_woken(waiting, storm.mode, caller).await
                     });
                     for _ in 0..random.random_range(0..8) {

@@ -225,7 +225,7 @@ macro_rules! by_policy {
             ) -> Later<'a> {
                 let $handle = &self.handle;
                 Box::pin(async move {
-                    let waited = $handle.acquire_async_with($($arguments,)? permits).await;
+                    let waited = $handle.acquire_with($($arguments,)? permits).await;
                     answer(&waited, || $handle.penalty_left($($arguments)?))
                 })
             }

@@ -198,7 +198,7 @@ where
     }
 
     fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
-        let entering = self.limit.acquire_owned_async(permits).timeout(self.longest);
+        let entering = self.limit.acquire_owned(permits).timeout(self.longest);
         let entering = entering.timer(waits.timer.clone());
         Box::pin(async move {
             let call = entering.await.map_err(refused_in_line)?;
@@ -246,7 +246,7 @@ impl Take<All> for Concurrency<Arc<ConcurrencyLimit>> {
     }
 
     fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
-        let entering = self.limit.acquire_owned_async(permits).timeout(self.longest);
+        let entering = self.limit.acquire_owned(permits).timeout(self.longest);
         let entering = entering.timer(waits.timer.clone());
         Box::pin(async {
             let guard = entering.await.map_err(refused_in_line)?;
@@ -287,10 +287,9 @@ where
     }
 
     fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
-        let entering = self.limit.acquire_async(key, permits);
+        let entering = self.limit.acquire(key, permits).timeout(self.longest);
+        let entering = entering.timer(waits.timer.clone());
         Box::pin(async move {
-            let entering = entering.map_err(refused_in_line)?;
-            let entering = entering.timeout(self.longest).timer(waits.timer.clone());
             let guard = entering.await.map_err(refused_in_line)?;
             Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
         })

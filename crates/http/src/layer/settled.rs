@@ -209,7 +209,7 @@ where
 
     fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
         let WaitUpTo { limiter, longest } = &self.limiter;
-        let waiting = limiter.acquire_settleable_async(permits).timeout(*longest);
+        let waiting = limiter.acquire_settleable(permits).timeout(*longest);
         let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async {
             let estimate = waiting.await.map_err(RefusalReason::Line)?;

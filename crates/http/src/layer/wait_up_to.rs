@@ -105,7 +105,7 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
     }
 
     fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
-        let waiting = self.limiter.acquire_async(permits).timeout(self.longest);
+        let waiting = self.limiter.acquire(permits).timeout(self.longest);
         let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async { Self::answer(waiting.await) })
     }
@@ -114,7 +114,7 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
 /// Stores whose keys can be waited for: [`QueuedKeys`], and an `Arc` of one.
 pub trait WaitByKey<Q: Sync + ?Sized>: KeyedLimiter<Q> {
     /// Returns a future that takes all of `permits` for the key once they are there.
-    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q>;
+    fn acquire<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q>;
 }
 
 impl<S, Q, C> WaitByKey<Q> for QueuedKeys<S, Q, C>
@@ -124,14 +124,14 @@ where
     C: Clock + Send + Sync,
     Self: KeyedLimiter<Q>,
 {
-    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
-        QueuedKeys::acquire_async(self, key, permits)
+    fn acquire<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
+        QueuedKeys::acquire(self, key, permits)
     }
 }
 
 impl<Q: Sync + ?Sized, S: WaitByKey<Q> + ?Sized> WaitByKey<Q> for Arc<S> {
-    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
-        (**self).acquire_async(key, permits)
+    fn acquire<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
+        (**self).acquire(key, permits)
     }
 }
 
@@ -167,7 +167,7 @@ impl<Q: StoreKey + ?Sized, S: WaitByKey<Q> + 'static> Take<Q> for WaitUpTo<S> {
     }
 
     fn take_later<'a>(&'a self, key: &'a Q, permits: u64, waits: Waits<'a>) -> Later<'a> {
-        let waiting = self.limiter.acquire_async(key, permits).timeout(self.longest);
+        let waiting = self.limiter.acquire(key, permits).timeout(self.longest);
         let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async { Self::answer(waiting.await) })
     }

@@ -151,7 +151,7 @@ impl<C: Clock> ServerLimits<C> {
     pub async fn turn(&self, longest: Duration) -> Result<Sending<'_, C>, NoTurn> {
         let came = Instant::now();
         self.unless_too_late(longest)?;
-        let waiting = self.line.acquire_async(1).timeout(longest).timer(TokioTimer);
+        let waiting = self.line.acquire(1).timeout(longest).timer(TokioTimer);
         let Ok(_first) = waiting.await else {
             let retry_after = self.check().err().map(|closed| self.wait(closed));
             return Err(NoTurn { retry_after, longest_wait: longest });

@@ -41,8 +41,8 @@ fn a_histogram_has_every_bucket_its_number_and_its_sum() {
     let clock: TestClock = Arc::default();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 1), Arc::clone(&clock));
     let bucket = Arc::new(Counted::new(bucket));
-    bucket.acquire(1).unwrap();
-    let mut waits = std::pin::pin!(bucket.acquire_async(1));
+    bucket.acquire_blocking(1).unwrap();
+    let mut waits = std::pin::pin!(bucket.acquire(1));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(std::future::Future::poll(waits.as_mut(), &mut context).is_pending());
     clock.advance(Duration::from_millis(40));

@@ -225,9 +225,9 @@ fn waits_are_published_with_their_number_and_their_sum_and_once() {
     let bucket = Arc::new(Counted::new(bucket));
     let monitor = Monitor::new(Publisher::new().waiting("bucket", &bucket));
     let mut context = Context::from_waker(Waker::noop());
-    bucket.acquire(1).unwrap();
+    bucket.acquire_blocking(1).unwrap();
     for millis in [3, 40] {
-        let mut waits = pin!(bucket.acquire_async(1));
+        let mut waits = pin!(bucket.acquire(1));
         assert!(waits.as_mut().poll(&mut context).is_pending());
         let line = value(&parse(&monitor.scrape()), "sluicegate_waiting", &[]);
         assert_eq!(line, 1);

@@ -13,7 +13,7 @@ use super::keys::Keys;
 /// Calls by callers that wait if they are denied.
 impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// Does the same as [`try_acquire`](LimiterHandle::try_acquire) for a caller that waits for the permits if they are
-    /// denied, by [`acquire_async_with`](LimiterHandle::acquire_async_with), which then counts as its only call.
+    /// denied, by [`acquire_with`](LimiterHandle::acquire_with), which then counts as its only call.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
 /// keys.
 impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     /// Does the same as [`try_acquire`](KeyedHandle::try_acquire) for a caller that waits for the permits if they are
-    /// denied, by [`acquire_async_with`](KeyedHandle::acquire_async_with), which then counts as its only call.
+    /// denied, by [`acquire_with`](KeyedHandle::acquire_with), which then counts as its only call.
     ///
     /// # Errors
     ///

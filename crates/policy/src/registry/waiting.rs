@@ -144,15 +144,34 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// wait = "1 s"
     /// "#)?)?;
     /// let calls = registry.limiter("calls")?;
-    /// calls.acquire_with(2)?;
+    /// calls.acquire_blocking_with(2)?;
     /// // Blocks for 5 ms.
-    /// calls.acquire()?;
+    /// calls.acquire_blocking()?;
     /// // Blocks for no time at all.
-    /// assert!(matches!(calls.acquire_with(3), Err(WaitError::Line(_))));
+    /// assert!(matches!(calls.acquire_blocking_with(3), Err(WaitError::Line(_))));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn acquire(&self) -> Result<Pass, WaitError> {
+    pub fn acquire_blocking(&self) -> Result<Pass, WaitError> {
         self.wait_for(None)
+    }
+
+    /// Does the same as [`acquire_blocking`](LimiterHandle::acquire_blocking) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_blocking`](LimiterHandle::acquire_blocking).
+    pub fn acquire_blocking_with(&self, permits: u64) -> Result<Pass, WaitError> {
+        self.wait_for(Some(permits))
+    }
+
+    /// Does the same as [`acquire_blocking`](LimiterHandle::acquire_blocking) for a task: the future is ready when
+    /// there is an answer. Its place in line is that of its first poll.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_blocking`](LimiterHandle::acquire_blocking).
+    pub async fn acquire(&self) -> Result<Pass, WaitError> {
+        self.ready_for(None, None).await
     }
 
     /// Does the same as [`acquire`](LimiterHandle::acquire) for so many permits.
@@ -160,40 +179,17 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// # Errors
     ///
     /// The same as for [`acquire`](LimiterHandle::acquire).
-    pub fn acquire_with(&self, permits: u64) -> Result<Pass, WaitError> {
-        self.wait_for(Some(permits))
-    }
-
-    /// Does the same as [`acquire`](LimiterHandle::acquire) for a task: the future is ready when there is
-    /// an answer. Its place in line is that of its first poll.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`acquire`](LimiterHandle::acquire).
-    pub async fn acquire_async(&self) -> Result<Pass, WaitError> {
-        self.ready_for(None, None).await
-    }
-
-    /// Does the same as [`acquire_async`](LimiterHandle::acquire_async) for so many permits.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`acquire`](LimiterHandle::acquire).
-    pub async fn acquire_async_with(&self, permits: u64) -> Result<Pass, WaitError> {
+    pub async fn acquire_with(&self, permits: u64) -> Result<Pass, WaitError> {
         self.ready_for(Some(permits), None).await
     }
 
-    /// Does the same as [`acquire_async_with`](LimiterHandle::acquire_async_with), and waits for no longer than
+    /// Does the same as [`acquire_with`](LimiterHandle::acquire_with), and waits for no longer than
     /// `longest`, if that is less than the policy's `wait`.
     ///
     /// # Errors
     ///
     /// The same as for [`acquire`](LimiterHandle::acquire).
-    pub async fn acquire_async_within(
-        &self,
-        permits: u64,
-        longest: Duration,
-    ) -> Result<Pass, WaitError> {
+    pub async fn acquire_within(&self, permits: u64, longest: Duration) -> Result<Pass, WaitError> {
         self.ready_for(Some(permits), Some(longest)).await
     }
 
@@ -201,7 +197,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         match self.limiter.begin((&self.name, NO_KEY), permits, || self.pass(permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let answer = self.limiter.line().acquire(permits);
+                let answer = self.limiter.line().acquire_blocking(permits);
                 self.limiter.end((&self.name, NO_KEY), answer, || self.pass(Some(permits)))
             }
         }
@@ -215,7 +211,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         match self.limiter.begin((&self.name, NO_KEY), permits, || self.pass(permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let mut waiting = self.limiter.line().acquire_async(permits);
+                let mut waiting = self.limiter.line().acquire(permits);
                 if let Some(longest) = longest {
                     waiting = waiting.timeout(longest);
                 }
@@ -243,16 +239,16 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     /// # Errors
     ///
     /// [`WaitError`]; a caller that is refused has taken nothing.
-    pub fn acquire(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Pass, WaitError> {
+    pub fn acquire_blocking(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Pass, WaitError> {
         self.wait_for(key.as_ref(), None)
     }
 
-    /// Does the same as [`acquire`](KeyedHandle::acquire) for so many permits.
+    /// Does the same as [`acquire_blocking`](KeyedHandle::acquire_blocking) for so many permits.
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire`](KeyedHandle::acquire).
-    pub fn acquire_with(
+    /// The same as for [`acquire_blocking`](KeyedHandle::acquire_blocking).
+    pub fn acquire_blocking_with(
         &self,
         key: &(impl AsRef<[u8]> + ?Sized),
         permits: u64,
@@ -260,25 +256,25 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         self.wait_for(key.as_ref(), Some(permits))
     }
 
-    /// Does the same as [`acquire`](KeyedHandle::acquire) for a task. Its place in line is that of its
-    /// first poll.
+    /// Does the same as [`acquire_blocking`](KeyedHandle::acquire_blocking) for a task. Its place in line is that
+    /// of its first poll.
     ///
     /// # Errors
     ///
-    /// The same as for [`acquire`](KeyedHandle::acquire).
-    pub async fn acquire_async(
+    /// The same as for [`acquire_blocking`](KeyedHandle::acquire_blocking).
+    pub async fn acquire(
         &self,
         key: &(impl AsRef<[u8]> + Sync + ?Sized),
     ) -> Result<Pass, WaitError> {
         self.ready_for(key.as_ref(), None, None).await
     }
 
-    /// Does the same as [`acquire_async`](KeyedHandle::acquire_async) for so many permits.
+    /// Does the same as [`acquire`](KeyedHandle::acquire) for so many permits.
     ///
     /// # Errors
     ///
     /// The same as for [`acquire`](KeyedHandle::acquire).
-    pub async fn acquire_async_with(
+    pub async fn acquire_with(
         &self,
         key: &(impl AsRef<[u8]> + Sync + ?Sized),
         permits: u64,
@@ -286,13 +282,13 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         self.ready_for(key.as_ref(), Some(permits), None).await
     }
 
-    /// Does the same as [`acquire_async_with`](KeyedHandle::acquire_async_with), and waits for no longer than
+    /// Does the same as [`acquire_with`](KeyedHandle::acquire_with), and waits for no longer than
     /// `longest`, if that is less than the policy's `wait`.
     ///
     /// # Errors
     ///
     /// The same as for [`acquire`](KeyedHandle::acquire).
-    pub async fn acquire_async_within(
+    pub async fn acquire_within(
         &self,
         key: &(impl AsRef<[u8]> + Sync + ?Sized),
         permits: u64,
@@ -305,7 +301,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         match self.keys.begin((&self.name, key), permits, || self.pass(key, permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let answer = self.keys.line().acquire(key, permits);
+                let answer = self.keys.line().acquire_blocking(key, permits);
                 self.count(permits, &answer);
                 self.keys.end((&self.name, key), answer, || self.pass(key, Some(permits)))
             }
@@ -321,7 +317,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         match self.keys.begin((&self.name, key), permits, || self.pass(key, permits)) {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
-                let mut waiting = self.keys.line().acquire_async(key, permits);
+                let mut waiting = self.keys.line().acquire(key, permits);
                 if let Some(longest) = longest {
                     waiting = waiting.timeout(longest);
                 }

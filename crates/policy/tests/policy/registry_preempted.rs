@@ -63,7 +63,7 @@ fn a_grant_of_a_limiter_that_was_replaced_meanwhile_is_made_again() {
         ("try_acquire_up_to", |handle| handle.try_acquire_up_to(1)),
         ("Limiter::try_acquire", |handle| Limiter::try_acquire(handle, 1)),
         ("try_acquire_revocable", |handle| handle.try_acquire_revocable(1).map(|own| own.grant())),
-        ("acquire", |handle| Ok(handle.acquire().unwrap().grant())),
+        ("acquire", |handle| Ok(handle.acquire_blocking().unwrap().grant())),
     ];
     for (old, new) in [(BUCKET, WINDOW), (WINDOW, COUNTER), (FIXED, BUCKET), (COUNTER, FIXED)] {
         let [old, new] = [(old, 10), (new, 20)]
@@ -93,7 +93,7 @@ fn a_grant_of_a_store_that_was_replaced_meanwhile_is_made_again() {
         ("try_acquire_batch", |handle| {
             KeyedLimiter::<str>::try_acquire_batch(handle, &mut ["ada"].into_iter(), 1).remove(0)
         }),
-        ("acquire", |handle| Ok(handle.acquire("ada").unwrap().grant())),
+        ("acquire", |handle| Ok(handle.acquire_blocking("ada").unwrap().grant())),
     ];
     for (old, new) in [(BUCKET, WINDOW), (WINDOW, BUCKET), (FIXED, COUNTER)] {
         let [old, new] = [(old, 10), (new, 20)]

@@ -94,17 +94,17 @@ fn a_call_that_names_no_permits_takes_the_cost_of_the_policy() {
     let (_, registry) = new(bucket("all", "cost = 3"));
     let limiter = registry.limiter("a").unwrap();
     assert_eq!(limiter.try_pass().unwrap().grant().remaining(), 7);
-    assert_eq!(limiter.acquire().unwrap().grant().remaining(), 4);
+    assert_eq!(limiter.acquire_blocking().unwrap().grant().remaining(), 4);
     registry.reload(bucket("all", "cost = 4")).unwrap();
     assert_eq!(limiter.try_pass().unwrap().grant().remaining(), 0);
-    assert!(matches!(limiter.acquire(), Err(WaitError::Denied(Denied::Wait(_)))));
+    assert!(matches!(limiter.acquire_blocking(), Err(WaitError::Denied(Denied::Wait(_)))));
 
     let (_, registry) = new(bucket("user", "cost = 3"));
     let keys = registry.keyed("a").unwrap();
     assert_eq!(keys.try_pass("ada").unwrap().grant().remaining(), 7);
     assert_eq!(keys.try_pass_with("ada", 5).unwrap().grant().remaining(), 2);
-    assert!(keys.acquire("ada").is_err());
-    assert_eq!(keys.acquire("bob").unwrap().grant().remaining(), 7);
+    assert!(keys.acquire_blocking("ada").is_err());
+    assert_eq!(keys.acquire_blocking("bob").unwrap().grant().remaining(), 7);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_shadow_lets_every_call_through_and_counts_those_it_would_deny() {
     assert_eq!(shared.try_acquire_up_to(2).unwrap().remaining(), 0);
     assert_eq!(shared.try_acquire_up_to(2).unwrap().permits(), 2);
     assert!(shared.peek(3).is_ok() && shared.try_acquire_revocable(3).is_ok());
-    assert!(limiter.acquire_with(99).unwrap().would_deny());
+    assert!(limiter.acquire_blocking_with(99).unwrap().would_deny());
     let counts = limiter.shadow_counts();
     assert_eq!((counts.decided, counts.would_deny), (7, 5));
     // In force: the same limiter denies.
@@ -163,10 +163,10 @@ fn a_caller_that_takes_what_there_is_gets_all_from_a_limiter_in_shadow() {
 fn callers_wait_in_one_line_for_as_long_as_the_policy_says() {
     let (clock, registry) = new(bucket("all", "wait = \"4 s\""));
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire_with(10).unwrap();
-    let mut first = Caller::new(limiter.acquire_async_with(3));
-    let mut second = Caller::new(limiter.acquire_async());
-    assert_eq!(Caller::new(limiter.acquire_async()).poll(), timed_out(5 * SECOND));
+    limiter.acquire_blocking_with(10).unwrap();
+    let mut first = Caller::new(limiter.acquire_with(3));
+    let mut second = Caller::new(limiter.acquire());
+    assert_eq!(Caller::new(limiter.acquire()).poll(), timed_out(5 * SECOND));
     assert!(first.is_waiting() && second.is_waiting());
     clock.advance(2 * SECOND);
     // There are two permits, but a call overtakes nobody, by whatever handle.
@@ -184,14 +184,14 @@ fn callers_wait_in_one_line_for_as_long_as_the_policy_says() {
 fn another_wait_holds_for_those_who_wait_already() {
     let (clock, registry) = new(bucket("all", "wait = \"4 s\""));
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire_with(10).unwrap();
-    let mut callers = [2, 2].map(|permits| Caller::new(limiter.acquire_async_with(permits)));
+    limiter.acquire_blocking_with(10).unwrap();
+    let mut callers = [2, 2].map(|permits| Caller::new(limiter.acquire_with(permits)));
     clock.advance(SECOND);
     registry.reload(bucket("all", "wait = \"3 s\"")).unwrap();
     assert!(callers[0].is_waiting());
     assert_eq!(callers[1].poll(), timed_out(3 * SECOND), "its time counts from when it came");
     registry.reload(bucket("all", "wait = \"1 hour\"")).unwrap();
-    let mut late = Caller::new(limiter.acquire_async_with(10));
+    let mut late = Caller::new(limiter.acquire_with(10));
     assert!(late.is_waiting());
     clock.advance(SECOND);
     assert!(callers[0].is_granted() && late.is_waiting());
@@ -212,8 +212,8 @@ fn those_who_wait_are_granted_their_permits_by_the_new_terms() {
     };
     let (clock, registry) = new(window(10, 1));
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire_with(10).unwrap();
-    let mut callers = [4, 5, 6].map(|permits| Caller::new(limiter.acquire_async_with(permits)));
+    limiter.acquire_blocking_with(10).unwrap();
+    let mut callers = [4, 5, 6].map(|permits| Caller::new(limiter.acquire_with(permits)));
     // In place: four more.
     registry.reload(window(14, 1)).unwrap();
     assert!(callers[0].is_granted());
@@ -227,7 +227,7 @@ fn those_who_wait_are_granted_their_permits_by_the_new_terms() {
     registry.reload(window(5, 2)).unwrap();
     let large = WaitError::Line(AcquireError::TooLarge { limit: 5 });
     assert_eq!(callers[2].poll(), Some(Err(large)));
-    let mut last = Caller::new(limiter.acquire_async());
+    let mut last = Caller::new(limiter.acquire());
     clock.advance(Duration::from_secs(3 * 86_400));
     assert!(last.is_granted());
 }
@@ -238,8 +238,8 @@ fn those_who_wait_for_a_limiter_that_is_removed_are_told_so() {
         || policies("limiters.b = { policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\" }");
     let (clock, registry) = new(bucket("all", "wait = \"1 hour\""));
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire_with(10).unwrap();
-    let mut caller = Caller::new(limiter.acquire_async());
+    limiter.acquire_blocking_with(10).unwrap();
+    let mut caller = Caller::new(limiter.acquire());
     registry.reload(other()).unwrap();
     assert!(caller.woken() > 0);
     let removed = WaitError::Removed { name: "a".to_owned() };
@@ -249,12 +249,12 @@ fn those_who_wait_for_a_limiter_that_is_removed_are_told_so() {
         "limiter \"a\" was removed from the file while callers waited: look it up again, or do without it"
     );
     // The handle goes on with the last terms, but nobody waits.
-    assert_eq!(limiter.acquire(), Err(removed));
+    assert_eq!(limiter.acquire_blocking(), Err(removed));
     clock.advance(SECOND);
-    assert!(limiter.acquire().is_ok());
+    assert!(limiter.acquire_blocking().is_ok());
     // The name comes back, and so does the line.
     registry.reload(bucket("all", "wait = \"1 hour\"")).unwrap();
-    let mut caller = Caller::new(limiter.acquire_async());
+    let mut caller = Caller::new(limiter.acquire());
     assert!(caller.is_waiting());
     // A name that has keys now is another limiter.
     registry.reload(bucket("user", "")).unwrap();
@@ -265,8 +265,8 @@ fn those_who_wait_for_a_limiter_that_is_removed_are_told_so() {
 fn those_who_wait_are_let_through_when_the_limiter_only_counts() {
     let (_, registry) = new(bucket("all", "wait = \"1 hour\""));
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire_with(10).unwrap();
-    let mut caller = Caller::new(limiter.acquire_async_with(7));
+    limiter.acquire_blocking_with(10).unwrap();
+    let mut caller = Caller::new(limiter.acquire_with(7));
     registry.reload(bucket("all", "wait = \"1 hour\"\nshadow = true")).unwrap();
     assert!(caller.woken() > 0);
     let pass = caller.poll().unwrap().unwrap();
@@ -278,24 +278,24 @@ fn those_who_wait_are_let_through_when_the_limiter_only_counts() {
 fn callers_wait_for_keys_and_learn_of_changes() {
     let (clock, registry) = new(bucket("user", "wait = \"4 s\""));
     let keys = registry.keyed("a").unwrap();
-    keys.acquire_with("ada", 10).unwrap();
-    let mut ada = Caller::new(keys.acquire_async("ada"));
-    assert!(keys.acquire_with("bob", 10).is_ok());
+    keys.acquire_blocking_with("ada", 10).unwrap();
+    let mut ada = Caller::new(keys.acquire("ada"));
+    assert!(keys.acquire_blocking_with("bob", 10).is_ok());
     assert!(ada.is_waiting());
-    assert!(matches!(keys.acquire_with("bob", 5), Err(WaitError::Line(_))));
-    let mut bob = Caller::new(keys.acquire_async_with("bob", 3));
+    assert!(matches!(keys.acquire_blocking_with("bob", 5), Err(WaitError::Line(_))));
+    let mut bob = Caller::new(keys.acquire_with("bob", 3));
     clock.advance(SECOND);
     assert!(keys.try_acquire("ada", 1).is_err() && ada.is_granted());
     registry.reload(bucket("user", "wait = \"2 s\"")).unwrap();
     assert_eq!(bob.poll(), timed_out(2 * SECOND));
-    let mut bob = Caller::new(keys.acquire_async_with("bob", 2));
+    let mut bob = Caller::new(keys.acquire_with("bob", 2));
     // Another store, with what the keys have used.
     let own = "wait = \"2 s\"\noverrides.vip.limit = 20";
     registry.reload(bucket("user", own)).unwrap();
     assert!(bob.is_waiting());
     clock.advance(SECOND);
     assert!(bob.is_granted());
-    let mut ada = Caller::new(keys.acquire_async_with("ada", 3));
+    let mut ada = Caller::new(keys.acquire_with("ada", 3));
     registry
         .reload(policies(
             "limiters.b = { policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\" }",
@@ -317,7 +317,7 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
     let waits = |limiter: &LimiterHandle<_, _>| {
         let mut granted = 0;
         while granted < EACH {
-            match limiter.acquire() {
+            match limiter.acquire_blocking() {
                 Ok(_) => granted += 1,
                 Err(WaitError::Line(AcquireError::TimedOut { .. })) => thread::yield_now(),
                 Err(error) => panic!("{error}"),
@@ -335,7 +335,7 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
             }
         }
     });
-    let mut last = pin!(limiter.acquire_async());
+    let mut last = pin!(limiter.acquire());
     clock.advance(2 * day);
     assert!(last.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
 }
@@ -346,8 +346,8 @@ fn a_caller_waits_no_longer_than_it_says_nor_than_the_policy_says() {
         let (clock, registry) = new(bucket(key, "wait = \"5 s\""));
         let (limiter, keys) = (registry.limiter("a"), registry.keyed("a"));
         let ask = |permits, longest| match (&limiter, &keys) {
-            (Ok(limiter), _) => Caller::new(limiter.acquire_async_within(permits, longest)),
-            (_, Ok(keys)) => Caller::new(keys.acquire_async_within("ada", permits, longest)),
+            (Ok(limiter), _) => Caller::new(limiter.acquire_within(permits, longest)),
+            (_, Ok(keys)) => Caller::new(keys.acquire_within("ada", permits, longest)),
             _ => panic!("{key}"),
         };
         assert!(ask(10, Duration::ZERO).is_granted());

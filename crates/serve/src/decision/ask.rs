@@ -95,10 +95,8 @@ impl<'l> Ask<'l> {
             return answer;
         }
         let pass = match self.limiter.handle() {
-            Handle::Single(handle) => handle.acquire_async_within(self.permits, longest).await,
-            Handle::Keyed(handle) => {
-                handle.acquire_async_within(&self.key, self.permits, longest).await
-            }
+            Handle::Single(handle) => handle.acquire_within(self.permits, longest).await,
+            Handle::Keyed(handle) => handle.acquire_within(&self.key, self.permits, longest).await,
             // There is no line before a server.
             Handle::Remote(_) => return self.take().await,
         };

@@ -152,7 +152,7 @@ fn in_line(
         }
         clock.set_nanos(now_nanos);
         let noted = Noted::default();
-        let future = Box::pin(bucket.acquire_async(permits).timer(noted.clone()));
+        let future = Box::pin(bucket.acquire(permits).timer(noted.clone()));
         let mut caller = Caller { due_nanos: now_nanos, future };
         if !caller.is_waiting() {
             return 0;

@@ -30,7 +30,7 @@ impl Side {
                 Err(denied) => self.conclude(&request, None, denied.into()),
             },
             (AnyLimiter::Concurrency(limit), Some(longest)) => {
-                let entering = limit.acquire_owned_async(request.cost);
+                let entering = limit.acquire_owned(request.cost);
                 let entering = entering.timeout(longest).timer(self.timer.clone());
                 let answer = async move { LineAnswer::InFlight(entering.await) };
                 self.stand_in_line(request, Box::pin(answer), events);
@@ -45,7 +45,7 @@ impl Side {
                 let (limiter, cost) = (Arc::clone(&limiter), request.cost);
                 let timer = self.timer.clone();
                 let answer = async move {
-                    let waiting = limiter.rate().map(|rate| rate.acquire_async(cost));
+                    let waiting = limiter.rate().map(|rate| rate.acquire(cost));
                     match waiting {
                         Some(waiting) => {
                             LineAnswer::Rate(waiting.timeout(longest).timer(timer).await)

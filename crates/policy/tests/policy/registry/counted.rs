@@ -38,7 +38,7 @@ fn every_way_to_ask_is_counted_once() {
     assert_eq!(counts(&of(&registry, "all")), (3, 0, 6));
     assert_eq!(all.try_acquire_up_to(9).unwrap().permits(), 4);
     Limiter::try_acquire(&all, 1).unwrap_err();
-    all.acquire().unwrap_err();
+    all.acquire_blocking().unwrap_err();
     let own = of(&registry, "all");
     assert_eq!(counts(&own), (4, 2, 10));
     assert_eq!((own.denials.unwrap().rate, own.denials.unwrap().permits), (2, 4));
@@ -49,7 +49,7 @@ fn every_way_to_ask_is_counted_once() {
     users.try_acquire("ada", 2).unwrap();
     _ = store.try_acquire_revocable("bob", 1).unwrap();
     assert_eq!(store.try_acquire_batch(&mut ["ada", "ada"].into_iter(), 1).len(), 2);
-    users.acquire("bob").unwrap();
+    users.acquire_blocking("bob").unwrap();
     let own = of(&registry, "users");
     assert_eq!((counts(&own), own.keys, own.state), ((5, 1, 7), Some(2), None));
     assert!(own.memory_bytes.unwrap() > 0);
@@ -71,8 +71,8 @@ fn those_who_wait_are_counted_when_they_are_told() {
     let (clock, registry) = registry(&text);
     let registry = registry.counted();
     let limiter = registry.limiter("a").unwrap();
-    limiter.acquire().unwrap();
-    let mut waits = pin!(limiter.acquire_async());
+    limiter.acquire_blocking().unwrap();
+    let mut waits = pin!(limiter.acquire());
     let mut poll = || waits.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(poll().is_pending());
     assert_eq!(of(&registry, "a").waiting, 1);
@@ -151,7 +151,7 @@ fn what_a_penalty_refuses_is_counted_by_whatever_verb() {
         all.try_acquire(1).unwrap_err();
         all.try_acquire_revocable(1).unwrap_err();
         all.try_acquire_up_to(1).unwrap_err();
-        all.acquire().unwrap_err();
+        all.acquire_blocking().unwrap_err();
         assert_eq!(counts(&of(&registry, "a")), (0, 4, 0), "{more}");
     }
     for more in ["", "wait = \"1 s\"", "store = \"table\"\nkeys = 100"] {
@@ -164,7 +164,7 @@ fn what_a_penalty_refuses_is_counted_by_whatever_verb() {
         store.try_acquire("eve", 1).unwrap_err();
         store.try_acquire_revocable("eve", 1).unwrap_err();
         assert!(store.try_acquire_batch(&mut ["eve"].into_iter(), 1)[0].is_err());
-        users.acquire("eve").unwrap_err();
+        users.acquire_blocking("eve").unwrap_err();
         assert_eq!(counts(&of(&registry, "a")), (0, 4, 0), "{more}");
     }
 }

@@ -52,7 +52,7 @@ fn a_key_that_offends_is_refused_by_every_verb_until_the_penalty_ends() {
         for denied in refusals {
             assert_eq!(denied.retry_after(), Some(left));
         }
-        assert!(matches!(handle.acquire("eve"), Err(WaitError::Denied(_))));
+        assert!(matches!(handle.acquire_blocking("eve"), Err(WaitError::Denied(_))));
         let mut batch = Vec::new();
         let keys: [&str; 2] = ["ada", "eve"];
         handle.try_acquire_batch_with(&mut keys.into_iter(), 1, &mut |_, answer| {
@@ -77,7 +77,7 @@ fn a_refusal_by_a_penalty_tells_the_limit_of_its_key_and_that_nothing_remains() 
         for (key, limit) in [("ada", 100), ("eve", 7)] {
             handle.offend(key, 3).unwrap();
             let left = handle.penalty_left(key);
-            let Err(WaitError::Denied(waits)) = handle.acquire(key) else { panic!() };
+            let Err(WaitError::Denied(waits)) = handle.acquire_blocking(key) else { panic!() };
             // One above the limit has to wait for the end, too.
             for denied in
                 [waits, handle.peek(key, 1).unwrap_err(), handle.try_acquire(key, 101).unwrap_err()]
@@ -96,7 +96,7 @@ fn a_limiter_without_keys_has_one_offender() {
     let handle = registry.limiter("a").unwrap();
     assert!(handle.offend(3).unwrap().is_penalized());
     assert!(handle.try_acquire(1).is_err() && handle.peek(1).is_err());
-    assert!(handle.try_acquire_revocable(1).is_err() && handle.acquire().is_err());
+    assert!(handle.try_acquire_revocable(1).is_err() && handle.acquire_blocking().is_err());
     assert_eq!(handle.try_acquire(1).unwrap_err().limit(), Some(9));
     assert!(handle.penalty_left().is_some_and(|left| left >= HOUR));
     // A request for nothing is always granted.
@@ -125,7 +125,7 @@ fn refusals_are_offences_if_the_policy_says_so_and_no_others() {
                 assert_eq!(handle.penalty_left("eve"), None);
                 // A look is no request.
                 assert!(handle.peek("eve", 1).is_err());
-                assert!(handle.acquire("eve").is_err());
+                assert!(handle.acquire_blocking("eve").is_err());
             }
             assert_eq!(handle.penalty_left("eve").is_some(), ends_in_penalty, "{by} {wait}");
             assert_eq!(handle.penalty_left("ada"), None);

@@ -184,7 +184,7 @@ fn a_cost_and_the_limit_of_one_file_go_together_behind_callers_in_line() {
     let (_, registry) = new(&terms[0]);
     let limiter = registry.limiter("a").unwrap();
     limiter.try_acquire(100).unwrap();
-    let mut waiting = pin!(limiter.acquire_async_with(1));
+    let mut waiting = pin!(limiter.acquire_with(1));
     assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let decide = |_| {
         let denied = limiter.try_pass().unwrap_err();
