@@ -123,6 +123,8 @@ impl Default for SuggestOptions {
 
 /// Finds the least limits. `open` opens the same logs again each time. The pass is the first reading.
 ///
+/// A limiter whose keys take more memory than they may is left out, unless it is the only one.
+///
 /// Stores, `max_keys` and `when_full` do not apply: each key has a limiter of its own. Penalties do not apply either, and a
 /// warning says so.
 ///
@@ -130,6 +132,32 @@ impl Default for SuggestOptions {
 ///
 /// If a log cannot be opened, or the keys take more memory than they may.
 pub fn suggest(
+    policy: &Policy,
+    options: &SuggestOptions,
+    open: &mut dyn FnMut() -> Result<Merged, (String, io::Error)>,
+) -> Result<(Findings, Pass), SuggestError> {
+    let (mut policy, mut too_large) = (policy.clone(), Vec::new());
+    loop {
+        let why = match suggest_all(&policy, options, open) {
+            Err(SuggestError::Memory(why)) if policy.rules.len() > 1 => why,
+            found => {
+                return found.map(|(mut findings, pass)| {
+                    findings.without.extend(too_large);
+                    (findings, pass)
+                });
+            }
+        };
+        let name = why.limiter();
+        let is_of = |rule: &Rule| {
+            name.strip_prefix(&*rule.name)
+                .is_some_and(|part| part.is_empty() || part.starts_with(": "))
+        };
+        policy.rules.retain(|rule| !is_of(rule));
+        too_large.push(Without { name: name.to_owned(), why: why.to_string().into() });
+    }
+}
+
+fn suggest_all(
     policy: &Policy,
     options: &SuggestOptions,
     open: &mut dyn FnMut() -> Result<Merged, (String, io::Error)>,
@@ -210,13 +238,14 @@ fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Wit
         for part in dial::parts(&rule.kind) {
             match Subject::new(rule, &part, options.vary, options.is_searched) {
                 Ok(subject) => subjects.push(subject),
-                Err(why) => without.push(Without { name: full_name(rule, &part), why }),
+                Err(why) => without.push(Without { name: full_name(rule, &part), why: why.into() }),
             }
         }
     }
     without.extend(policy.hierarchy.iter().map(|level| Without {
         name: format!("level {}", level.name),
-        why: "a level of a hierarchy, which depends on the others; replay the policy instead",
+        why:
+            "a level of a hierarchy, which depends on the others; replay the policy instead".into(),
     }));
     (subjects, without)
 }

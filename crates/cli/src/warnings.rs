@@ -120,7 +120,7 @@ fn absent(Absent { named, meant }: &Absent) -> String {
     let named = printable(&named.to_string());
     let help = match meant {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "see --format".to_owned(),
+        None => "`--format help` lists the columns of formats with names".to_owned(),
     };
     format!("no line has a value of {named}, which the policy names; {help}")
 }

@@ -39,7 +39,9 @@ impl LimiterPolicy {
             && quota.max_debt() > 0
         {
             let debt = HumanCount(quota.max_debt());
-            sentences.push(format!("Callers may also borrow up to {debt} more (`max_debt`)."));
+            sentences.push(format!(
+                "A program that forces permits may borrow up to {debt} more (`max_debt`)."
+            ));
         }
         let own = |(key, kind): (&str, &Kind)| {
             let each = if self.overrides.is_network(key) { "each client in" } else { "key" };
@@ -261,6 +263,8 @@ impl Kind {
     /// Returns why more may be admitted than the limit says, if so.
     fn why(&self) -> Option<&'static str> {
         match self {
+            // Two of them are a window apart.
+            Kind::WindowFromFirst(limit) if limit.permits() == 1 => None,
             Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
                 "About twice the limit can be admitted in a short time: at the end of one window and \
                  the beginning of the next.",

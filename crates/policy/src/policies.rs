@@ -222,8 +222,7 @@ fn too_large(name: &str, bytes: usize, max_bytes: usize) -> PolicyErrors {
     // No more is read of a file than tells that it is too large.
     let least = if bytes == max_bytes.saturating_add(1) { "at least " } else { "" };
     let label = format!(
-        "it has {least}{bytes} bytes: must be at most {max_bytes}, or what --policy-size or \
-         PolicyFile::with_max_bytes says"
+        "it has {least}{bytes} bytes: must be at most {max_bytes}, unless --policy-size allows more; is it a log?"
     );
     let problem = Problem::new(0..0, "", "this is too large to be a policy", label);
     Source::new(name, "").errors(vec![problem])

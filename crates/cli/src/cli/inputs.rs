@@ -34,6 +34,11 @@ pub(super) struct FormatArgs {
     /// bytes, referer and agent. Those that are left out keep their usual names.
     #[arg(long, value_name = "FIELD=NAME,...")]
     fields: Option<String>,
+    /// Number of proxies that have added to a list of addresses, such as that of `X-Forwarded-For`
+    ///
+    /// The client is as many from the end: the last one if there is one proxy.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    proxies: u8,
     /// Put lines in order that are older than one before them by up to this, such as `5m`
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "sort")]
     reorder: Option<Duration>,
@@ -53,6 +58,7 @@ impl FormatArgs {
         FormatArgs {
             format: "combined".to_owned(),
             fields: None,
+            proxies: 1,
             reorder: None,
             sort: false,
             crawlers: Vec::new(),
@@ -82,6 +88,7 @@ impl FormatArgs {
         };
         option("--format", (self.format != "auto").then(|| self.format.clone()));
         option("--fields", self.fields.clone());
+        option("--proxies", (self.proxies != 1).then(|| self.proxies.to_string()));
         let reorder = self.reorder.map(|time| humantime::format_duration(time).to_string());
         option("--reorder", reorder);
         words.extend(self.sort.then(|| "--sort".to_owned()));
@@ -105,7 +112,7 @@ impl FormatArgs {
     /// Returns the format, with what a policy asks for.
     pub(super) fn format(&self, policy: &Policy) -> Result<Format, Failure> {
         let needs = policy.needs();
-        let used = Used { status: needs.status(), bytes: needs.bytes };
+        let used = Used { status: needs.status(), bytes: needs.bytes, proxies: self.proxies };
         let format = Format::parse(&self.format, self.fields.as_deref())?;
         Ok(format.with_columns(&policy.named()).using(used))
     }

@@ -29,9 +29,10 @@ Logs are plain, gzip or zstd. Several are merged by time, whatever \
 their order. Lines in no such format, or of more than 64 KiB, are skipped, counted and the first few \
 shown. So are lines that are more than an hour ahead of most of the thousand lines after them. Lines \
 out of order within a log are judged at the newest time seen so far, and counted as late, unless --reorder or --sort puts \
-them in order. An IPv6 \
-address is one client however it is spelled, and the same as the IPv4 address that it stands for. Of a list of \
-addresses, such as that of X-Forwarded-For, the last is the client.
+them in order. A client is an IPv4 \
+address, or the /64 network of an IPv6 address, however it is spelled, unless the policy's key says other lengths: \
+key = { client = { ipv6 = 128 } }. An IPv6 address that stands for an IPv4 address is that one. Of a list of \
+addresses, such as that of X-Forwarded-For, the last is the client, or the one that --proxies says.
 
 Most logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
 --as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
@@ -306,13 +307,24 @@ impl ReplayArgs {
                 let words = ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
                 let format = self.format.words().into_iter().map(Into::into);
                 let read = self.read.words().into_iter().map(Into::into);
+                let counted = self.counting_words().into_iter().map(Into::into);
                 let words = words.into_iter().chain([policy.to_string_lossy()]);
-                let words = words.chain(read).chain(format).chain(logs);
+                let words = words.chain(read).chain(format).chain(counted).chain(logs);
                 format!("when and whom, with plots: {}", shell_words::join(words))
             }
             _ => return None,
         };
         Some(policy)
+    }
+
+    /// Returns the arguments that change what is counted.
+    fn counting_words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        words.extend(self.shape.then(|| "--shape".to_owned()));
+        let within = self.shape_within.map(|time| humantime::format_duration(time).to_string());
+        words.extend(within.into_iter().flat_map(|time| ["--shape-within".to_owned(), time]));
+        words.extend(self.as_stamped.then(|| "--as-stamped".to_owned()));
+        words
     }
 
     fn options(&self) -> Options {

@@ -81,12 +81,12 @@ pub(super) struct SuggestArgs {
     /// The interval of --kind, such as `1 minute`; of a calendar window `day`, `month` and so on
     #[arg(long, value_name = "TIME", requires = "kind")]
     interval: Option<String>,
-    /// The tokens that a bucket of --kind earns in each interval
-    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1, value_parser = permits())]
-    amount: u64,
+    /// The tokens that a bucket of --kind earns in each interval: 1 unless it is given
+    #[arg(long, value_name = "N", requires = "kind", value_parser = permits())]
+    amount: Option<u64>,
     /// The burst of a bucket of --kind, for `--vary rate`
-    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1, value_parser = permits())]
-    burst: u64,
+    #[arg(long, value_name = "N", requires = "kind", value_parser = permits())]
+    burst: Option<u64>,
     /// The number to search for
     #[arg(long, value_name = "WHAT", default_value = "limit")]
     vary: Vary,
@@ -144,6 +144,11 @@ enum KindName {
 impl KindName {
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Returns true for a bucket: it has a burst, and earns an amount.
+    fn is_bucket(self) -> bool {
+        matches!(self, KindName::TokenBucket | KindName::Meter)
     }
 
     /// Returns the fields of the limiter in a policy.
@@ -251,7 +256,9 @@ impl SuggestArgs {
                 .map_err(std::io::Error::from)
                 .and_then(|()| writeln!(report))
         } else {
-            let logs = shell_words::join(self.format.words().into_iter().chain(logs));
+            let stamped = self.as_stamped.then(|| "--as-stamped".to_owned());
+            let words = self.format.words().into_iter().chain(stamped).chain(logs);
+            let logs = shell_words::join(words);
             findings.write_text((!self.sample).then_some(&*logs), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
@@ -269,11 +276,38 @@ impl SuggestArgs {
             let loaded = load(self.policy.as_deref(), &self.read, &[]);
             return loaded.map(|(_, policy)| policy);
         };
+        for (option, number) in [("--amount", self.amount), ("--burst", self.burst)] {
+            if let (Some(number), false) = (number, kind.is_bucket()) {
+                let kind = kind.name();
+                return Err(Failure::Use(format!(
+                    "`{option} {number}` is of a bucket (token_bucket, meter); {kind} has only a limit and an interval"
+                )));
+            }
+        }
+        if let (Some(burst), true) = (self.burst, self.vary.is_limit()) {
+            return Err(Failure::Use(format!(
+                "`--burst {burst}` is for `--vary rate`, which keeps it; without that, the burst is what is searched for"
+            )));
+        }
         let key = serde_json::Value::from(self.key.as_str());
-        let fields = kind.fields(interval, self.amount, self.burst);
+        // Others would be one key that has most requests, and would decide the limit.
+        let key = match self.key.as_str() {
+            "user" | "referer" | "agent" => format!("{{ field = {key}, missing = \"admit\" }}"),
+            _ => key.to_string(),
+        };
+        let fields = kind.fields(interval, self.amount.unwrap_or(1), self.burst.unwrap_or(1));
         let name = serde_json::Value::from(format!("per-{}", self.key));
         let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
-        Ok(Policy::parse("the arguments", &text)?)
+        let parsed = Policy::parse("the arguments", &text);
+        parsed.map_err(|errors| {
+            // The places are those of a text that the user has not seen.
+            let wrong = errors.iter().map(|error| {
+                let meant = error.did_you_mean().map(|name| format!("; did you mean `{name}`?"));
+                format!("{}: {}{}", error.message(), error.expected(), meant.unwrap_or_default())
+            });
+            let wrong = wrong.collect::<Vec<_>>().join("; ");
+            Failure::Use(format!("--kind {} --interval '{interval}': {wrong}", kind.name()))
+        })
     }
 }
 

@@ -60,19 +60,20 @@ impl Default for Format {
     }
 }
 
-/// The fields whose values have to be valid, since a policy uses them: a line is not left out for a field
-/// that nobody asks for.
+/// What a policy and its user need of a line: it is not left out for an invalid field that nobody asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Used {
     /// True if the status is used.
     pub status: bool,
     /// True if the size of responses is used.
     pub bytes: bool,
+    /// The number of proxies that have added to a list of addresses.
+    pub proxies: u8,
 }
 
 impl Default for Used {
     fn default() -> Used {
-        Used { status: true, bytes: true }
+        Used { status: true, bytes: true, proxies: 1 }
     }
 }
 

@@ -11,7 +11,7 @@ use sluicegate_policy::{KeyField, path_of_target};
 use self::split::Split;
 use super::columns::{ABSENT, Columns};
 
-pub(super) use self::address::last_of_list;
+pub(super) use self::address::client_of_list;
 use self::address::write_canonical;
 
 /// Separator of the target of a request and its version.

@@ -45,7 +45,7 @@ pub enum TooMuchMemory {
     /// More than they may.
     #[error(
         "limiter \"{limiter}\" brings the memory to more than the {} of --max-memory: {} for each of \
-         {} keys; lower its limit, slots, capacity or max_keys, or raise --max-memory",
+         {} keys; give a weighted log a `capacity`, lower limit, slots or max_keys, or raise --max-memory",
         HumanBytes(*max_bytes), HumanBytes(*key_bytes), HumanCount(*keys)
     )]
     Keys {
@@ -70,6 +70,16 @@ pub enum TooMuchMemory {
         /// About the bytes of its table.
         bytes: u64,
     },
+}
+
+impl TooMuchMemory {
+    /// Returns the name of the limiter that takes most.
+    #[must_use]
+    pub fn limiter(&self) -> &str {
+        match self {
+            TooMuchMemory::Keys { limiter, .. } | TooMuchMemory::Table { limiter, .. } => limiter,
+        }
+    }
 }
 
 impl Options {

@@ -15,10 +15,11 @@ const BAR: u64 = 24;
 const BAR_WIDTH: u16 = 100;
 
 /// The reminder that an address may be many people.
-pub(super) const CAUTION: [&str; 3] = [
-    "An address is not a person: an office of 200 behind one address, each with 10 requests a",
-    "minute, is one key with 2,000, and a bot may be one with 3,000. Many user agents speak for an",
-    "office, one for a program. Give addresses that you know an override, or limit by user.",
+pub(super) const CAUTION: [&str; 4] = [
+    "An address is not a person: an office of 200 behind one address, each with",
+    "10 requests a minute, is one key with 2,000, and a bot may be one with 3,000.",
+    "Many user agents speak for an office, one for a program. Give addresses that",
+    "you know an override, or limit by user.",
 ];
 
 /// The parts of a column, from an eighth to the whole of it.
@@ -83,6 +84,9 @@ impl Suggestion {
                 0 => writeln!(out, "  no request in the logs"),
                 _ => writeln!(out, "  no request in the logs has a key"),
             };
+        }
+        if self.lacking.is_some_and(|lacking| lacking.no_cost == self.requests) {
+            return writeln!(out, "  no suggestion: no request has a number for its `cost`");
         }
         self.write_verdict(out, findings)?;
         if let Some(gap) = self.gap {

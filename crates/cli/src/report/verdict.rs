@@ -31,6 +31,10 @@ fn verdict(limiter: &LimiterSummary, judge: &Judge, has_agents: bool) -> String 
     if all == 0 {
         return "judged no request".to_owned();
     }
+    if judge.lacking().no_cost == all {
+        return "counts nothing that the logs have: no request has a number for its `cost`"
+            .to_owned();
+    }
     let (denied, requests) = (HumanCount(limiter.denied), HumanCount(all));
     if let Some(waits) = &limiter.waits {
         let delayed = HumanCount(waits.waits.delayed);

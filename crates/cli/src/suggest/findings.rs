@@ -1,5 +1,7 @@
 //! Findings of a search, as the JSON report has them.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -53,7 +55,7 @@ pub struct Without {
     /// Its name in the policy.
     pub name: String,
     /// The reason.
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
 }
 
 /// The least limit of one limiter.

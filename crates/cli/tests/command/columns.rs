@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::{Folder, json, stdout};
 
+/// What is said of a name to which the logs have none that is near.
+const SEE_FORMAT: &str = "`--format help` lists the columns of formats with names";
+
 const POLICY: &str = r#"
 [limiters.api-key]
 key = { header = "x-api-key" }
@@ -123,7 +126,7 @@ fn a_column_that_no_line_has_is_said() {
     assert!(said.contains("1 of 1 lines have no key of their own: 1 were denied"), "{said}");
     for named in ["header x-api-key", "header X-Plan", "column tokens"] {
         let warning =
-            format!("no line has a value of {named}, which the policy names; see --format");
+            format!("no line has a value of {named}, which the policy names; {SEE_FORMAT}");
         assert!(said.contains(&warning), "{said}");
     }
 }
@@ -160,7 +163,7 @@ fn the_nearest_name_to_one_that_no_line_has_is_said() {
         let said: Vec<&str> =
             found["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let help = |meant: Option<&str>| {
-            meant.map_or("see --format".to_owned(), |meant| format!("did you mean `{meant}`?"))
+            meant.map_or(SEE_FORMAT.to_owned(), |meant| format!("did you mean `{meant}`?"))
         };
         for (named, meant) in [
             ("header x-api-kye", Some(header)),

@@ -60,7 +60,7 @@ fn logs() -> Vec<(&'static str, &'static str, String)> {
     vec![
         ("combined", "", combined()),
         ("common", "", combined().replace(&format!(" \"-\" \"{AGENT}\""), "")),
-        ("ingress-nginx", "", after(" 512 0.004 [default-web-80] [] 10.1.2.3:8080 1000 0.004 200 8f1c2d3e4a5b")),
+        ("ingress-nginx", "ingress-nginx", after(" 512 0.004 [default-web-80] [] 10.1.2.3:8080 1000 0.004 200 8f1c2d3e4a5b")),
         ("traefik", "", after(" 17 \"web@docker\" \"http://10.0.0.5:80\" 12ms")),
         ("squid", "", after(" TCP_MISS:HIER_DIRECT")),
         (
@@ -349,6 +349,67 @@ fn lines_that_are_objects_are_in_no_format_of_texts() {
         assert.file("a.log", &log);
         let said = stderr(&assert.replay(&["a.log"], "").code(2));
         assert!(said.contains(hint), "{said}");
+    }
+}
+
+#[test]
+fn the_policy_does_not_change_the_format_that_is_found() {
+    let policy = POLICY.split("[[limiter]]").last().unwrap().replace("\ncost = \"bytes\"", "");
+    for (name, told, log) in logs() {
+        let folder = Folder::new();
+        folder.file("policy.toml", &format!("[[limiter]]{policy}"));
+        folder.file("a.log", &log);
+        let replay = folder.replay(&["--json", "a.log"], "").success();
+        assert_eq!(json(&replay)["limiters"][0]["keys"], json!(3), "{name}");
+        assert!(stderr(&replay).contains(told), "{name}: {}", stderr(&replay));
+    }
+}
+
+#[test]
+fn a_port_after_an_ipv6_address_without_brackets_is_no_part_of_it() {
+    for (name, _, log) in logs() {
+        if name != "haproxy" && name != "alb" {
+            continue;
+        }
+        for (client, key) in [
+            ("2001:db8:0:21::1", "2001:db8:0:21::/64"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("unix", "unix"),
+        ] {
+            let folder = Folder::new();
+            folder.file("policy.toml", POLICY);
+            folder.file("a.log", &log.replace("192.0.2.7:", &format!("{client}:")));
+            let replay = folder.replay(&["--json", "a.log"], "").success();
+            let denied = &json(&replay)["limiters"][1]["top_denied"];
+            assert_eq!((&denied[0]["key"], &denied[1]), (&json!(key), &Value::Null), "{name}");
+        }
+    }
+}
+
+#[test]
+fn of_a_list_of_addresses_the_client_is_before_those_of_ones_own_proxies() {
+    let (.., log) = logs().into_iter().find(|(name, ..)| *name == "envoy").unwrap();
+    let keys = |args: &[&str]| report(&log, args).0["limiters"][1]["keys"].clone();
+    assert_eq!((keys(&[]), keys(&["--proxies", "2"])), (json!(3), json!(1)));
+}
+
+#[test]
+fn fields_of_named_formats_are_columns_of_a_policy() {
+    for (name, column, denied) in
+        [("ingress-nginx", "request_length", 7), ("haproxy", "Ta", 1), ("s3", "total_time", 0)]
+    {
+        let (.., log) = logs().into_iter().find(|(known, ..)| *known == name).unwrap();
+        let folder = Folder::new();
+        let policy = format!(
+            "[limiters.all]\nkey = \"all\"\npolicy = \"fixed_window\"\nlimit = 800\ninterval = \"1 day\"\n\
+             cost = {{ column = \"{column}\" }}\n"
+        );
+        folder.file("policy.toml", &policy);
+        folder.file("a.log", &log);
+        let replay = folder.replay(&["--json", "a.log"], "").success();
+        assert_eq!(json(&replay)["limiters"][0]["denied"], json!(denied), "{name}");
+        let help = sluicegate().args(["replay", "--format", "help"]).assert().success();
+        assert!(stdout(&help).contains(&format!(" {column}")), "{column}");
     }
 }
 

@@ -93,7 +93,10 @@ fn what_cannot_be_is_a_clear_error() {
         (&["suggest", "--at-least", "nine", "x"], "from 0 to 100 percent"),
         (&["suggest", "--kind", "gcra", "x"], "--interval"),
         (&["suggest", "--kind", "budget", "--interval", "1 day", "x"], "sliding_log"),
-        (&["suggest", "--kind", "gcra", "--interval", "often", "--sample"], "the arguments"),
+        (
+            &["suggest", "--kind", "gcra", "--interval", "often", "--sample"],
+            "--kind gcra --interval 'often': `interval` is",
+        ),
         (&["suggest", "--kind", "gcra", "--interval", "1 s", "--key", "hat", "--sample"], "hat"),
         (&["suggest", "--sample", "--max-memory", "1 KiB"], "--max-memory"),
         (&["suggest", "--kind", "gcra", "--interval", "1 s", "--burst", "0", "x"], "--burst <N>"),
@@ -195,7 +198,7 @@ fn lines_without_a_key_or_a_cost_are_told() {
     assert_eq!(
         found["warnings"],
         json!([
-            "no line has a value of header x-api-key, which the policy names; see --format",
+            "no line has a value of header x-api-key, which the policy names; `--format help` lists the columns of formats with names",
             "limiter \"users\": 2 of 3 lines have no key of their own: 2 were denied, as the policy says",
             "limiter \"keys\": 3 of 3 lines have no key of their own: 3 were admitted without a limit, as \
              the policy says",
@@ -287,21 +290,92 @@ fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
 #[test]
 fn the_next_command_reads_the_logs_in_the_same_way() {
     let folder = Folder::new();
-    let read = ["--format", "combined", "--reorder", "5m", "access.log"];
+    let read = ["--format", "combined", "--reorder", "5m", "--as-stamped", "access.log"];
     let suggest = [&["suggest", "--kind", "gcra", "--interval", "1 s"][..], &read].concat();
-    let replay = [&["replay", "--policy", "policy.toml"][..], &read].concat();
+    let replay = [&["replay", "--policy", "policy.toml", "--shape"][..], &read].concat();
     for (args, next) in [
         (
             suggest,
-            "sluicegate replay --policy limits.toml --html report.html --format combined --reorder 5m access.log",
+            "sluicegate replay --policy limits.toml --html report.html --format combined --reorder 5m --as-stamped access.log",
         ),
         (
             replay,
-            "sluicegate replay --html report.html --policy policy.toml --format combined --reorder 5m access.log",
+            "sluicegate replay --html report.html --policy policy.toml --format combined --reorder 5m --shape --as-stamped access.log",
         ),
     ] {
         let said = stdout(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
         assert!(said.contains(next), "{said}");
+    }
+}
+
+#[test]
+fn numbers_that_a_kind_does_not_have_are_refused() {
+    for (args, said) in [
+        (["--kind", "sliding_window", "--burst", "5"], "`--burst 5` is of a bucket"),
+        (["--kind", "gcra", "--amount", "5"], "`--amount 5` is of a bucket"),
+        (["--kind", "token_bucket", "--burst", "5"], "is for `--vary rate`"),
+    ] {
+        let more = ["--interval", "1 s", "--sample"];
+        let failed = sluicegate().arg("suggest").args(args).args(more).assert().code(2);
+        assert!(stderr(&failed).contains(said), "{}", stderr(&failed));
+    }
+}
+
+#[test]
+fn requests_without_a_user_do_not_decide_the_limit_of_users() {
+    let folder = Folder::new();
+    let line = |user: &str, second: usize| {
+        format!(
+            "192.0.2.7 - {user} [17/May/2015:10:05:{second:02} +0000] \"GET / HTTP/1.1\" 200 1\n"
+        )
+    };
+    let log: String = (0..50).map(|second| line("-", second)).collect();
+    folder.file("a.log", log + &line("ada", 50) + &line("ada", 51) + &line("bob", 52));
+    let args =
+        ["suggest", "--kind", "sliding_log", "--interval", "1 hour", "--key", "user", "a.log"];
+    let run =
+        |more: &[&str]| sluicegate().current_dir(folder.0.path()).args(args).args(more).assert();
+    let found = output(&run(&["--json"]).success());
+    assert_eq!(
+        (&found["limiters"][0]["suggested"], &found["limiters"][0]["keys"]),
+        (&json!(2), &json!(2))
+    );
+    let said = stdout(&run(&[]).success());
+    assert!(said.contains("50 requests without a key are left out"), "{said}");
+    assert!(said.contains("key = { field = \"user\", missing = \"admit\" }"), "{said}");
+}
+
+#[test]
+fn a_limiter_that_takes_too_much_memory_leaves_the_others_their_answers() {
+    let folder = Folder::new();
+    let limiter = |name: &str, policy: &str| {
+        format!(
+            "[limiters.{name}]\nkey = \"client\"\npolicy = \"{policy}\"\nlimit = 60_000\ninterval = \"1 hour\"\ncost = \"bytes\"\n"
+        )
+    };
+    let policy = limiter("logs", "weighted_log") + &limiter("windows", "sliding_window");
+    folder.file("limits.toml", policy);
+    let args =
+        ["suggest", "--policy", "limits.toml", "--sample", "--max-memory", "16 MiB", "--json"];
+    let found = output(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
+    let why = found["without"][0]["why"].as_str().unwrap();
+    assert!(found["without"][0]["name"] == "logs" && why.contains("a `capacity`"), "{found}");
+    assert_eq!(found["limiters"].as_array().unwrap().len(), 1, "{found}");
+    assert!(found["limiters"][0]["suggested"].is_u64(), "{found}");
+}
+
+#[test]
+fn a_cost_that_no_line_has_gives_no_number() {
+    let folder = Folder::new();
+    let limiter = "[limiters.a]\nkey = \"client\"\npolicy = \"sliding_window\"\nlimit = 1\ninterval = \"1 hour\"\n";
+    folder.file("limits.toml", format!("{limiter}cost = {{ column = \"duratoin\" }}\n"));
+    for (command, said) in [
+        ("suggest", "no suggestion: no request has a number for its `cost`"),
+        ("replay", "counts nothing that the logs have: no request has a number for its `cost`"),
+    ] {
+        let args = [command, "--policy", "limits.toml", "--sample"];
+        let run = sluicegate().current_dir(folder.0.path()).args(args).assert().success();
+        assert!(stdout(&run).contains(said), "{}", stdout(&run));
     }
 }
 

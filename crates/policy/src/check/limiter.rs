@@ -99,6 +99,9 @@ impl Checks<'_> {
                 let problem = messages::keys_are_kept(place, Some(entry.node.span.clone()));
                 self.errors.push(problem);
             }
+            if is_by_client(key) {
+                self.warn_of_client(entry);
+            }
             let key = of_override(key, &entry.name);
             if !keys.insert(key.clone()) {
                 self.errors.push(messages::same_key(entry, &key));

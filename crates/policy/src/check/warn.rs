@@ -5,8 +5,10 @@ use std::time::Duration;
 use super::Checks;
 use super::given::{Given, time, whole};
 use crate::Kind;
+use crate::escaped;
+use crate::key::{client_address, network};
 use crate::problem::Problem;
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 impl Checks<'_> {
     pub(super) fn warn(&mut self, field: &str, node: &Node, label: impl Into<String>) {
@@ -90,6 +92,40 @@ impl Checks<'_> {
         if changed {
             let label = format!("`:name` and `*` are taken as they are written; write \"{meant}\"");
             self.warn(path, node, label);
+        }
+    }
+
+    /// Warns of an override for what looks like an address and is none, or for a network of which an address is given.
+    pub(super) fn warn_of_client(&mut self, entry: &Entry) {
+        let name = &entry.name;
+        let address = name.split('/').next().unwrap_or_default();
+        let looks_like_one = address.contains(['.', ':'])
+            && address.bytes().all(|byte| byte.is_ascii_hexdigit() || b".:[]".contains(&byte));
+        match network(name) {
+            None if looks_like_one => {
+                let title = format!("no client has the key \"{}\"", escaped(name));
+                let label = "must be an address or a network, such as 192.0.2.7 or 10.0.0.0/8";
+                self.warnings.push(Problem::new(
+                    entry.name_span.clone(),
+                    "overrides",
+                    title,
+                    label,
+                ));
+            }
+            Some(network)
+                if name.contains('/')
+                    && client_address(address.as_bytes()) != Some(network.addr()) =>
+            {
+                let title = format!("\"{name}\" is the network {network}");
+                let label = "write the network, or the address without its length";
+                self.warnings.push(Problem::new(
+                    entry.name_span.clone(),
+                    "overrides",
+                    title,
+                    label,
+                ));
+            }
+            _ => {}
         }
     }
 

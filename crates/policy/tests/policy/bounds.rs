@@ -179,7 +179,7 @@ fn explanations_are_sentences() {
         "For each key, admits at most 13 requests in any second, 13 in any minute, 33 in any hour.",
         "Each request takes 3 permits: at most 40 permits in any second, 40 in any minute, 100 in any \
          hour.",
-        "Callers may also borrow up to 7 more (`max_debt`).",
+        "A program that forces permits may borrow up to 7 more (`max_debt`).",
         "A request that would be denied waits instead, if it can be admitted within 2s.",
     ] {
         assert!(bucket.iter().any(|line| line == sentence), "{sentence} is not in {bucket:?}");

@@ -81,6 +81,16 @@ fn an_override_for_a_network_is_valid() {
     for key in ["10.0.0.0/8", "2001:db8::/32", "0.0.0.0/0", "10.0.0.7"] {
         assert_eq!(own(key), [""; 0]);
     }
+    for (key, said) in [
+        ("10.0.0.300", "no client has the key \"10.0.0.300\""),
+        ("10.0.0.0/33", "no client has the key \"10.0.0.0/33\""),
+        ("2001:db8:::1", "no client has the key"),
+        ("198.51.100.20/16", "\"198.51.100.20/16\" is the network 198.51.0.0/16"),
+    ] {
+        let [warning] = own(key).try_into().unwrap();
+        assert!(warning.contains(said), "{warning}");
+    }
+    assert_eq!(own("printer.example"), [""; 0]);
     let by_network = "key = { client = { ipv4 = 8 } }\n";
     let own = format!("{by_network}{WINDOW}overrides = {{ \"10.0.0.0/8\" = {{ limit = 9 }} }}");
     assert_eq!(warnings(&own), [""; 0]);

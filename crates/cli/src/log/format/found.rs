@@ -8,7 +8,7 @@ use sluicegate_policy::path_of_target;
 use super::super::columns::ABSENT;
 use super::super::columns::Columns;
 use super::super::line::{
-    BadLine, Line, is_no_answer, is_status, last_of_list, request, shown, size,
+    BadLine, Line, client_of_list, is_no_answer, is_status, request, shown, size,
 };
 use super::names::{SLOTS, Slot};
 use super::time::{self, Stamp};
@@ -119,7 +119,7 @@ impl Found {
             bytes => size(bytes),
         };
         let line = Line {
-            client: last_of_list(or_absent(Slot::Client)).as_bstr(),
+            client: client_of_list(or_absent(Slot::Client), used.proxies).as_bstr(),
             user: or_absent(Slot::User),
             time,
             method,

@@ -8,7 +8,7 @@ mod nginx;
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 
 use super::super::columns::{Asked, AskedColumn};
 use super::found::Found;
@@ -40,6 +40,8 @@ struct Step {
     /// The text after it; empty at the end of the pattern.
     then: Vec<u8>,
     is_quoted: bool,
+    /// True if a port follows the address, after the last colon: those of an IPv6 address may be without brackets.
+    has_port: bool,
     /// The number of times that the text after it is in the field itself.
     passes: usize,
     /// The columns that a policy asks for and that it is, with how good its name is.
@@ -109,8 +111,9 @@ impl Pattern {
     fn step(&mut self, field: Option<Field>, then: Vec<u8>) {
         let Some(field) = field else {
             let (slot, name) = (None, String::new());
-            let (is_quoted, passes, columns) = (false, 0, Vec::new());
-            return self.steps.push(Step { slot, name, then, is_quoted, passes, columns });
+            let (is_quoted, has_port, passes, columns) = (false, false, 0, Vec::new());
+            let step = Step { slot, name, then, is_quoted, has_port, passes, columns };
+            return self.steps.push(step);
         };
         let before = self.steps.last().map_or(&[][..], |step| &step.then);
         let form = match (field.slot, &field.stamp) {
@@ -126,7 +129,8 @@ impl Pattern {
             .map_or(0, |then| form.matches(then).count());
         self.stamp = self.stamp.take().or(field.stamp);
         let (slot, name, columns) = (field.slot, field.name, Vec::new());
-        self.steps.push(Step { slot, name, then, is_quoted, passes, columns });
+        let has_port = name == "remote_addr_and_port";
+        self.steps.push(Step { slot, name, then, is_quoted, has_port, passes, columns });
     }
 
     /// Returns the pattern of which each space stands for one or more, as of columns that are aligned.
@@ -151,6 +155,12 @@ impl Pattern {
         self.steps.iter().map(|step| step.name.as_str()).filter(|name| !name.is_empty())
     }
 
+    /// Returns the names of its fields that are nothing but columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        let columns = self.steps.iter().filter(|step| step.slot.is_none() && !step.name.is_empty());
+        columns.map(|step| step.name.as_str())
+    }
+
     /// Reads one line.
     pub(super) fn record<'a>(&self, line: &'a [u8]) -> Result<Option<Record<'a>>, BadLine> {
         let mut found = Found::default();
@@ -170,7 +180,12 @@ impl Pattern {
                 if slot == Slot::Client && len == 0 {
                     return Err(BadLine::Pattern(format!("`{}` is empty", step.name), at));
                 }
-                found.put(slot, at..at + len);
+                let field = if step.has_port {
+                    step.without_port(line, at..at + len)?
+                } else {
+                    at..at + len
+                };
+                found.put(slot, field);
             }
             let value = &line[at..at + len];
             if !step.columns.is_empty() && !value.is_empty() && value != ABSENT {
@@ -215,6 +230,19 @@ impl Step {
             from += found + 1;
         }
         None
+    }
+
+    /// Returns the place of the address in a field of an address and a port, or of `unix:` and a number.
+    fn without_port(&self, line: &[u8], place: Range<usize>) -> Result<Range<usize>, BadLine> {
+        let text = &line[place.clone()];
+        match memrchr(b':', text) {
+            Some(colon)
+                if text[colon + 1..].iter().all(u8::is_ascii_digit) && !text.contains(&b' ') =>
+            {
+                Ok(place.start..place.start + colon)
+            }
+            _ => Err(BadLine::Pattern(format!("no port ends `{}`", self.name), place.start)),
+        }
     }
 
     fn missing(&self, at: usize) -> BadLine {

@@ -41,20 +41,30 @@ const VHOST: Form = Form::Pattern(
      \"$http_referer\" \"$http_user_agent\"$rest",
 );
 
+/// The names are those of the vendor's documentation, as of all formats here, so that a policy can have them.
 const ALB: Form = Form::Pattern(
-    "$type $time_iso8601 $elb $remote_addr $target $until_target $until_answer $until_sent $status \
-     $target_status $received $bytes_sent \"$request\" \"$http_user_agent\"$rest",
+    "$type $time_iso8601 $elb $remote_addr_and_port $target $request_processing_time \
+     $target_processing_time $response_processing_time $status $target_status $received_bytes $bytes_sent \
+     \"$request\" \"$http_user_agent\"$rest",
 );
 
 const CLASSIC_ELB: Form = Form::Pattern(
-    "$time_iso8601 $elb $remote_addr $target $until_target $until_answer $until_sent $status \
-     $target_status $received $bytes_sent \"$request\" \"$http_user_agent\"$rest",
+    "$time_iso8601 $elb $remote_addr_and_port $target $request_processing_time \
+     $target_processing_time $response_processing_time $status $target_status $received_bytes $bytes_sent \
+     \"$request\" \"$http_user_agent\"$rest",
 );
 
 /// The captured headers, if there are any, are a part of the queues.
 const HAPROXY: Form = Form::Pattern(
-    "$remote_addr [$time_local] $frontend $backend $timers $status $bytes_sent $request_cookie \
-     $response_cookie $termination $connections $queues \"$request\"$rest",
+    "$remote_addr_and_port [$time_local] $frontend $backend $TR/$Tw/$Tc/$Tr/$Ta $status $bytes_sent \
+     $request_cookie $response_cookie $termination $connections $queues \"$request\"$rest",
+);
+
+const INGRESS_NGINX: Form = Form::Pattern(
+    "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \
+     \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] \
+     [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time \
+     $upstream_status $req_id",
 );
 
 /// Envoy's default has no address but that in `X-Forwarded-For`.
@@ -71,7 +81,7 @@ const ISTIO: Form = Form::Pattern(
 
 const S3: Form = Form::Pattern(
     "$owner $bucket [$time_local] $remote_addr $remote_user $id $operation $key \"$request\" $status \
-     $error $bytes_sent $object_bytes $total $turn_around \"$http_referer\" \"$http_user_agent\"$rest",
+     $error $bytes_sent $object_size $total_time $turn_around_time \"$http_referer\" \"$http_user_agent\"$rest",
 );
 
 const SQUID: Form = Form::Spaced(
@@ -81,10 +91,10 @@ const SQUID: Form = Form::Spaced(
 
 /// All names, in the order in which their forms are tried.
 pub(super) const PRESETS: &[Preset] = &[
+    preset("ingress-nginx", "of the controller of Kubernetes", &[INGRESS_NGINX, Form::Common]),
     preset("combined", "the usual format of nginx and Apache", &[Form::Common]),
     preset("common", "the same without referer and user agent", &[Form::Common]),
     preset("vhost_combined", "of Apache: `host:port ` and then combined", &[VHOST]),
-    preset("ingress-nginx", "of the controller of Kubernetes", &[Form::Common]),
     preset("traefik", "common or JSON; the client is ClientHost", &[Form::Common, Form::Json]),
     preset("caddy", "JSON; the client is request.client_ip", &[Form::Json]),
     preset("haproxy", "`option httplog` or `httpslog`", &[HAPROXY]),
@@ -174,10 +184,42 @@ Formats, of which the first lines of a log tell one if none is given:
         let _ = writeln!(text, "  {:<19}{}", prefix.name, prefix.about);
     }
     text.push_str(
+        "\nFields of them that a policy can name as columns, besides those of --fields:\n",
+    );
+    for preset in PRESETS {
+        columns(preset, &mut text);
+    }
+    text.push_str(
         "\n`--fields client=NAME,..` names the fields of a pattern, json, csv, w3c or ltsv.\nIf a log has no client, \
          the error lists the names that it has.\n",
     );
     text
+}
+
+/// Appends the names of a preset's fields that have no use of their own, in lines of 80 columns.
+fn columns(preset: &Preset, text: &mut String) {
+    let patterns = preset.forms.iter().filter_map(|form| match form.kind(None) {
+        Ok(Some(Kind::Pattern(pattern))) => Some(pattern),
+        _ => None,
+    });
+    let mut line = format!("  {:<19}", preset.name);
+    let mut known: Vec<String> = Vec::new();
+    for name in
+        patterns.flat_map(|pattern| pattern.columns().map(str::to_owned).collect::<Vec<_>>())
+    {
+        if name == "rest" || known.contains(&name) {
+            continue;
+        }
+        if line.len() + name.len() > 79 {
+            let _ = writeln!(text, "{}", line.trim_end());
+            line = " ".repeat(21);
+        }
+        let _ = write!(line, "{name} ");
+        known.push(name);
+    }
+    if !known.is_empty() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use sluicegate_policy::client_address;
+
 use super::error::HeaderError;
 use super::prefix::PrefixId;
 use super::reader::Reader;
@@ -12,8 +14,8 @@ use crate::log::columns::ABSENT;
 /// The lines that are looked at, which are not blank.
 const LINES: usize = 30;
 
-/// The lines that a reader understands, and those of them with a client.
-type Score = (usize, usize);
+/// The lines that a reader understands, those of them whose client is an address, and those with a client.
+type Score = (usize, usize, usize);
 
 impl Format {
     /// Returns the reader of a log that begins with these lines.
@@ -61,8 +63,7 @@ impl Format {
         }
         let of_none = self.by_first_byte(&lines).ok_or_else(|| {
             HeaderError(
-                "its first lines are in no format that has names of fields; name the format by --format, of which \
-                 `--format help` has a list"
+                "its first lines are in none of the formats that it may have; `--format help` lists all"
                     .to_owned(),
             )
         })?;
@@ -72,15 +73,16 @@ impl Format {
     fn score(&self, candidate: &Candidate, prefix: Option<PrefixId>, lines: &[&[u8]]) -> Score {
         let mut reader = Reader::to_try(self, candidate, prefix);
         let mut scratch = Scratch::default();
-        let (mut read, mut with_client) = (0, 0);
+        let (mut read, mut with_address, mut with_client) = (0, 0, 0);
         for line in lines {
             let line = reader.without_prefix(line);
             if let Ok(Some(record)) = reader.record(line, &mut scratch) {
                 read += 1;
+                with_address += usize::from(client_address(record.line.client).is_some());
                 with_client += usize::from(record.line.client != ABSENT);
             }
         }
-        (read, with_client)
+        (read, with_address, with_client)
     }
 
     /// Returns the format of which lines that no format reads look most, for the sake of the messages about them.

@@ -17,12 +17,15 @@ pub(super) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
     differs
 }
 
-/// Returns the last address of a list such as that of `X-Forwarded-For`: the one that the server saw, while a client
-/// may have made up those before it.
-pub(in crate::log) fn last_of_list(client: &[u8]) -> &[u8] {
-    let Some(comma) = memchr::memrchr(b',', client) else { return client };
-    let last = client[comma + 1..].trim_ascii();
-    if AddressPrefix::WHOLE.write(last, &mut Vec::new()) { last } else { client }
+/// Returns the client of a list of addresses such as that of `X-Forwarded-For`, to which so many proxies have each added
+/// one: the first of them saw the client, which may have made up the addresses before its own.
+pub(in crate::log) fn client_of_list(list: &[u8], proxies: u8) -> &[u8] {
+    if memchr::memchr(b',', list).is_none() {
+        return list;
+    }
+    let last = list.rsplit(|byte| *byte == b',').take(usize::from(proxies.max(1))).last();
+    let client = last.unwrap_or(list).trim_ascii();
+    if AddressPrefix::WHOLE.write(client, &mut Vec::new()) { client } else { list }
 }
 
 #[cfg(test)]
@@ -30,15 +33,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_list_the_last_address_counts() {
-        for (list, last) in [
-            ("192.0.2.7", "192.0.2.7"),
-            ("10.0.0.1, 192.0.2.7", "192.0.2.7"),
-            ("10.0.0.1,2001:db8::1", "2001:db8::1"),
-            ("10.0.0.1, nobody", "10.0.0.1, nobody"),
-            (",", ","),
+    fn of_a_list_the_address_counts_that_the_first_proxy_saw() {
+        for (list, proxies, client) in [
+            ("192.0.2.7", 1, "192.0.2.7"),
+            ("10.0.0.1, 192.0.2.7", 1, "192.0.2.7"),
+            ("10.0.0.1,2001:db8::1", 0, "2001:db8::1"),
+            ("1.1.1.1, 192.0.2.7, 10.0.0.1", 2, "192.0.2.7"),
+            ("192.0.2.7, 10.0.0.1", 5, "192.0.2.7"),
+            ("10.0.0.1, nobody", 1, "10.0.0.1, nobody"),
+            (",", 1, ","),
         ] {
-            assert_eq!(last_of_list(list.as_bytes()), last.as_bytes());
+            assert_eq!(client_of_list(list.as_bytes(), proxies), client.as_bytes());
         }
     }
 

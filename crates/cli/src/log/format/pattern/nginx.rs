@@ -6,8 +6,9 @@ use super::super::names::Slot;
 use super::{Field, Piece};
 
 /// The variables that are used.
-const USED: [(&str, Slot); 15] = [
+const USED: [(&str, Slot); 16] = [
     ("remote_addr", Slot::Client),
+    ("remote_addr_and_port", Slot::Client),
     ("remote_user", Slot::User),
     ("time_local", Slot::Time),
     ("time_iso8601", Slot::Time),
