@@ -6,23 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::clock::TokioClock;
 use sluicegate::wait::{AcquireError, TokioTimer};
-use sluicegate::{Clock, TokenBucket, Wait, quota};
+use sluicegate::{TokenBucket, Wait, quota};
 use tokio::time::{Instant, sleep};
 
-/// The clock of tokio's timers. In tests it can be paused, as it is here: then no wait takes any
-/// time. (Where time is never paused, `TokenBucket::new` has a faster clock, and the timer need not
-/// be chosen.)
-struct TokioClock {
-    start: Instant,
-}
-
-impl Clock for TokioClock {
-    fn now_nanos(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
+/// On tokio's clock, which is paused here, as in tests: then no wait takes any time. (Where time is never paused,
+/// `TokenBucket::new` has a faster clock, and the timer need not be chosen.)
 struct Client {
     limiter: TokenBucket<TokioClock>,
 }
@@ -30,7 +20,7 @@ struct Client {
 impl Client {
     fn new() -> Client {
         let quota = quota!(20 / second, burst 2);
-        Client { limiter: TokenBucket::with_clock(quota, TokioClock { start: Instant::now() }) }
+        Client { limiter: TokenBucket::with_clock(quota, TokioClock::new()) }
     }
 
     /// Sends a request when it is its turn. Returns how long it had to wait.

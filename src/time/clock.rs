@@ -6,6 +6,7 @@
 //! | `CoarseClock` | a word that a thread updates | one load | not counted | `quanta` |
 //! | `MonotonicClock` | the operating system | tens of nanoseconds | as the system says | `std` |
 //! | `UnixClock` | the operating system, since 1970 | tens of nanoseconds | counted | `std` |
+//! | `TokioClock` | tokio's time, which tests can pause | tens of nanoseconds | as the system says | `tokio` |
 //! | [`ManualClock`] | the time that was set | one load | | nothing |
 
 pub(crate) mod default;
@@ -19,6 +20,8 @@ mod quanta;
 mod coarse;
 #[cfg(feature = "quanta")]
 mod counter;
+#[cfg(feature = "tokio")]
+mod tokio;
 #[cfg(feature = "std")]
 pub(crate) mod unix;
 
@@ -30,6 +33,8 @@ pub use self::manual::ManualClock;
 pub use self::monotonic::MonotonicClock;
 #[cfg(feature = "quanta")]
 pub use self::quanta::QuantaClock;
+#[cfg(feature = "tokio")]
+pub use self::tokio::TokioClock;
 #[cfg(feature = "std")]
 pub use self::unix::UnixClock;
 

@@ -7,10 +7,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::admission::{Admission, AdmissionError, AdmitError};
+use sluicegate::clock::TokioClock;
 use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
 use sluicegate::time_limit::OnTimeout;
 use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
-use sluicegate::{Clock, SlidingLog, TokenBucket, Wait, quota, rate};
+use sluicegate::{SlidingLog, TokenBucket, Wait, quota, rate};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -18,23 +19,13 @@ use crate::paused::Paused;
 
 use super::{millis, time};
 
-/// Tokio's time, which the tests have paused.
-#[derive(Clone, Copy, Debug)]
-struct TokioClock(Instant);
-
-impl Clock for TokioClock {
-    fn now_nanos(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-}
-
 type Bucket = Arc<TokenBucket<TokioClock>>;
 type Places = Arc<ConcurrencyLimit>;
 type Limited = Admission<Bucket, Places, Paused>;
 
 /// One place, and a permit every 100 ms, of which one is there.
 fn limited() -> (Limited, Bucket, Places) {
-    let clock = TokioClock(Instant::now());
+    let clock = TokioClock::new();
     let bucket = Arc::new(TokenBucket::with_clock(quota!(10 / second, burst 1), clock));
     let places = Arc::new(ConcurrencyLimit::new(1));
     let admission = Admission::new()
@@ -333,7 +324,7 @@ async fn limits_that_are_absent_are_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn any_limiter_with_a_line_and_any_semaphore_will_do() {
-    let clock = TokioClock(Instant::now());
+    let clock = TokioClock::new();
     let log = Queued::new(SlidingLog::with_clock(rate!(1 / 100 ms), clock).unwrap());
     let semaphore = Arc::new(Semaphore::new(1));
     let (tries, waits) = (Arc::clone(&semaphore), Arc::clone(&semaphore));

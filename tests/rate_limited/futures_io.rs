@@ -7,25 +7,16 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ::futures_io::{AsyncRead, AsyncWrite};
+use sluicegate::clock::TokioClock;
 use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
-use sluicegate::{Clock, TokenBucket, Wait, quota};
+use sluicegate::{TokenBucket, Wait, quota};
 use tokio::time::{Instant, timeout};
 
 use crate::paused::Paused;
 
-/// Tokio's time, which a test has paused.
-#[derive(Clone, Copy, Debug)]
-struct TokioClock(Instant);
-
-impl Clock for TokioClock {
-    fn now_nanos(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-}
-
 /// A byte each millisecond, as sleeps of tokio are whole milliseconds.
 fn bucket() -> TokenBucket<TokioClock> {
-    TokenBucket::with_clock(quota!(1_000 / second, burst 100), TokioClock(Instant::now()))
+    TokenBucket::with_clock(quota!(1_000 / second, burst 100), TokioClock::new())
 }
 
 fn millis(millis: u64) -> Duration {

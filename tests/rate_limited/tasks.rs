@@ -8,27 +8,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use sluicegate::clock::TokioClock;
 use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::wait::TokioTimer;
-use sluicegate::{Clock, TokenBucket, Wait, quota};
+use sluicegate::{TokenBucket, Wait, quota};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy, duplex};
 use tokio::time::{Instant, timeout};
-
-/// Tokio's time, which a test has paused.
-#[derive(Clone, Copy, Debug)]
-struct TokioClock(Instant);
-
-impl Clock for TokioClock {
-    fn now_nanos(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-}
 
 type Bucket = TokenBucket<TokioClock>;
 
 /// A kilobyte a second is a byte each millisecond: sleeps of tokio are whole milliseconds.
 fn bucket() -> Bucket {
-    TokenBucket::with_clock(quota!(1_000 / second, burst 100), TokioClock(Instant::now()))
+    TokenBucket::with_clock(quota!(1_000 / second, burst 100), TokioClock::new())
 }
 
 fn millis(millis: u64) -> Duration {

@@ -51,10 +51,10 @@ async fn main() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use axum::{Router, routing::get};
+    use sluicegate::clock::TokioClock;
     use sluicegate::{TokenBucket, quota};
     use sluicegate_http::fields::FieldVersion;
     use sluicegate_http::layer::{Limit, RateLimitLayer};
-    use sluicegate_http::outgoing::TokioClock;
     use tokio::net::TcpListener;
 
     use super::*;

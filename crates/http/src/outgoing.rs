@@ -14,11 +14,9 @@
 //! | `retries` | which requests are sent again, and their budget |
 //! | `servers` | the servers of a client, in bounded memory |
 //! | `request` | requests and responses of both crates |
-//! | `clock` | tokio's time |
 //! | `error` | requests that were not sent |
 
 mod bounds;
-mod clock;
 mod error;
 mod in_flight;
 mod layer;
@@ -34,7 +32,6 @@ mod told_limit;
 use std::time::Duration;
 
 pub use self::bounds::Bounds;
-pub use self::clock::TokioClock;
 pub use self::error::{NoTurn, OutgoingError};
 pub use self::layer::OutgoingLayer;
 pub use self::request::{OutgoingRequest, OutgoingResponse};

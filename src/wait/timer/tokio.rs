@@ -8,7 +8,8 @@ use super::Timer;
 
 /// Tokio's timer: for tasks of a tokio runtime with its time enabled.
 ///
-/// `tokio::time::pause` stops it, for tests in which no time passes. A sleep does not allocate.
+/// `tokio::time::pause` stops it, for tests in which no time passes; the limiter then needs a
+/// [`TokioClock`](crate::clock::TokioClock), which stops too. A sleep does not allocate.
 /// It takes no part in tokio's budget of a task, so a task whose other parts use the budget up is
 /// woken all the same.
 ///

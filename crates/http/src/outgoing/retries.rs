@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use sluicegate::clock::TokioClock;
 use sluicegate::wait::Jitter;
 use sluicegate::{Quota, Rate, TokenBucket, quota, rate};
 
-use super::clock::TokioClock;
 use super::request::OutgoingRequest;
 
 /// The permits of the budget that a retry takes. A request adds its share of them.

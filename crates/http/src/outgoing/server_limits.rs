@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
+use sluicegate::clock::TokioClock;
 use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::wait::{LineLimits, TokioTimer};
 use sluicegate::{Clock, TokenBucket};
@@ -16,7 +17,6 @@ use tokio::time::{Instant, timeout};
 use crate::fields::ResponseFields;
 
 use super::bounds::Bounds;
-use super::clock::TokioClock;
 use super::error::NoTurn;
 use super::in_flight::Ticket;
 use super::nanos;

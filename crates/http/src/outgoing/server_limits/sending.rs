@@ -4,11 +4,11 @@ use std::fmt;
 
 use http::StatusCode;
 use sluicegate::Clock;
+use sluicegate::clock::TokioClock;
 
 use crate::fields::ResponseFields;
 
 use super::ServerLimits;
-use crate::outgoing::clock::TokioClock;
 use crate::outgoing::in_flight::Ticket;
 
 /// A request on its way to a server, until its response is known.

@@ -1,17 +1,22 @@
 //! Tokio's time as a clock.
 
-use sluicegate::Clock;
 use tokio::time::Instant;
 
-/// The clock of tokio's timers, which `tokio::time::pause` stops: so what waits by tokio's timers also
-/// decides by their time. A reading costs tens of nanoseconds.
+use super::Clock;
+
+/// A clock that reads tokio's time, which `tokio::time::pause` stops.
+///
+/// For tests in paused time, and for callers that sleep by [`TokioTimer`](crate::wait::TokioTimer) in it: by another
+/// clock no time would pass for the limiter while they sleep, and they would sleep again and again. Where time is never
+/// paused, the default clock is faster: a reading of this one costs tens of nanoseconds. The origin is the creation of
+/// the clock.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
 /// use sluicegate::{TokenBucket, quota};
-/// use sluicegate_http::outgoing::TokioClock;
+/// use sluicegate::clock::TokioClock;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -24,14 +29,14 @@ use tokio::time::Instant;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
-    start: Instant,
+    origin: Instant,
 }
 
 impl TokioClock {
-    /// Creates a clock at 0.
+    /// Creates a clock that is at 0 now.
     #[must_use]
     pub fn new() -> TokioClock {
-        TokioClock { start: Instant::now() }
+        TokioClock { origin: Instant::now() }
     }
 }
 
@@ -43,6 +48,6 @@ impl Default for TokioClock {
 
 impl Clock for TokioClock {
     fn now_nanos(&self) -> u64 {
-        super::nanos(self.start.elapsed())
+        crate::time::units::nanos(self.origin.elapsed())
     }
 }
