@@ -64,7 +64,7 @@ pub use self::rate::WaitOrUnlimited;
 ///
 /// | the caller wants to | now or never | in turn |
 /// |---|---|---|
-/// | run the operation by itself | [`try_admit(n)`](Admission::try_admit) | [`admit(n)`](Admission::admit), [`admit_timeout`](Admission::admit_timeout), [`admit_until`](Admission::admit_until), [`admit(n).await`](Admission::admit) |
+/// | run the operation by itself | [`try_admit(n)`](Admission::try_admit) | [`admit(n)`](Admission::admit), then `.await` or [`.wait_blocking()`](Admitting::wait_blocking) |
 /// | run a future | [`execute(n, future)`](Admission::execute) | [`admit(n).execute(future)`](Admitting::execute) |
 /// | run a future that may fail | [`try_execute(n, future)`](Admission::try_execute) | [`admit(n).try_execute(future)`](Admitting::try_execute) |
 /// | run a closure that blocks | [`run(n, closure)`](Admission::run) | [`admit(n).run(closure)`](Admitting::run) |

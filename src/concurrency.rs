@@ -108,7 +108,7 @@ use self::word::Tally;
 /// The permits come back when the guard is dropped.
 ///
 /// A `try_acquire` never blocks, allocates (but for an `Arc`) or reads a clock. With the feature
-/// `wait`, callers can wait for permits, as threads or as tasks ([`acquire`](ConcurrencyLimit::acquire)), in one
+/// `wait`, callers can wait for permits, as threads or as tasks (`acquire`), in one
 /// line, first come, first served.
 ///
 /// # Accuracy

@@ -234,7 +234,7 @@ impl<L: Lines> Crowd<L> {
             Act::Wait(permits) | Act::Try(permits, _) => (permits, None, None),
             Act::Reset | Act::Raise | Act::Close => (0, None, None),
         };
-        let asking = self.lines.acquire(key, permits, seconds, &self.time);
+        let asking = self.lines.ask(key, permits, seconds, &self.time);
         Caller { crowd: self, number, asking, looks }
     }
 

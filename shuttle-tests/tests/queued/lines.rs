@@ -44,7 +44,7 @@ pub(crate) trait Lines: Send + Sync + 'static {
     fn new(time: &Time, is_slow: bool) -> Self;
 
     /// Asks for permits of a key, for so many seconds at most if there is such a number.
-    fn acquire<'a>(
+    fn ask<'a>(
         &'a self,
         key: usize,
         permits: u64,
@@ -133,7 +133,7 @@ impl<L: Raised + 'static> Lines for Queued<Counted<L>, Time> {
         Queued::with_clock(L::create(time, is_slow), Arc::clone(time))
     }
 
-    fn acquire<'a>(
+    fn ask<'a>(
         &'a self,
         _: usize,
         permits: u64,
@@ -193,7 +193,7 @@ impl Lines for Keys {
         QueuedKeys::with_clock(logs, Arc::clone(time))
     }
 
-    fn acquire<'a>(
+    fn ask<'a>(
         &'a self,
         key: usize,
         permits: u64,

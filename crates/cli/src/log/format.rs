@@ -60,7 +60,7 @@ impl Default for Format {
     }
 }
 
-/// What a policy and its user need of a line: it is not left out for an invalid field that nobody asks for.
+/// The needs of a policy and its user: no line is left out for an invalid field that nobody asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Used {
     /// True if the status is used.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Folder, json, stdout};
 
-/// What is said of a name to which the logs have none that is near.
+/// The help for a name to which the logs have none that is near.
 const SEE_FORMAT: &str = "`--format help` lists the columns of formats with names";
 
 const POLICY: &str = r#"

@@ -357,7 +357,7 @@ fn the_policy_does_not_change_the_format_that_is_found() {
     let policy = POLICY.split("[[limiter]]").last().unwrap().replace("\ncost = \"bytes\"", "");
     for (name, told, log) in logs() {
         let folder = Folder::new();
-        folder.file("policy.toml", &format!("[[limiter]]{policy}"));
+        folder.file("policy.toml", format!("[[limiter]]{policy}"));
         folder.file("a.log", &log);
         let replay = folder.replay(&["--json", "a.log"], "").success();
         assert_eq!(json(&replay)["limiters"][0]["keys"], json!(3), "{name}");
@@ -378,7 +378,7 @@ fn a_port_after_an_ipv6_address_without_brackets_is_no_part_of_it() {
         ] {
             let folder = Folder::new();
             folder.file("policy.toml", POLICY);
-            folder.file("a.log", &log.replace("192.0.2.7:", &format!("{client}:")));
+            folder.file("a.log", log.replace("192.0.2.7:", &format!("{client}:")));
             let replay = folder.replay(&["--json", "a.log"], "").success();
             let denied = &json(&replay)["limiters"][1]["top_denied"];
             assert_eq!((&denied[0]["key"], &denied[1]), (&json!(key), &Value::Null), "{name}");

@@ -23,8 +23,8 @@ pub(in crate::log) fn client_of_list(list: &[u8], proxies: u8) -> &[u8] {
     if memchr::memchr(b',', list).is_none() {
         return list;
     }
-    let last = list.rsplit(|byte| *byte == b',').take(usize::from(proxies.max(1))).last();
-    let client = last.unwrap_or(list).trim_ascii();
+    let seen = list.rsplit(|byte| *byte == b',').take(usize::from(proxies.max(1))).last();
+    let client = seen.unwrap_or(list).trim_ascii();
     if AddressPrefix::WHOLE.write(client, &mut Vec::new()) { client } else { list }
 }
 
