@@ -67,7 +67,7 @@ pub trait Limiter: Send + Sync {
     /// # Errors
     ///
     /// [`Denied`], which tells whether to retry, and when.
-    #[doc(alias = "check", alias = "allow")]
+    #[doc(alias = "check", alias = "check_n", alias = "allow")]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied>;
 
     /// Takes as many of `permits` as are available, at least one. Never blocks.

@@ -74,6 +74,7 @@ use crate::wait::traits::waits;
 /// The algorithm is the virtual-scheduling form of the Generic Cell Rate
 /// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
 /// tokens instead of seconds, so that a change of rate keeps the balance.
+#[doc(alias = "RateLimiter")]
 pub struct TokenBucket<C = DefaultClock> {
     core: BucketCore<C>,
 }
@@ -147,7 +148,7 @@ impl<C: Clock> TokenBucket<C> {
     /// assert!(limiter.try_acquire(1).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[doc(alias = "check", alias = "allow")]
+    #[doc(alias = "check", alias = "check_n", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.core.try_acquire(permits)

@@ -179,6 +179,7 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// Everything that a caller did before its grant happens before everything that a caller with a
 /// later grant for the key does after that, as long as the key is known.
+#[doc(alias = "DefaultKeyedRateLimiter")]
 pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
     store: Store<K, L>,
     hasher: S,

@@ -141,6 +141,7 @@ where
     /// The future's: [`AcquireError::TooLarge`] at once for more than a key can ever hold;
     /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
     /// lines have it.
+    #[doc(alias = "until_key_ready")]
     pub fn acquire<'a>(&'a self, key: &'a K, permits: u64) -> WaitingForKey<'a, K> {
         WaitingForKey::new(self, key, permits)
     }

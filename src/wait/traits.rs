@@ -76,7 +76,7 @@ pub trait Wait: Limiter {
     ///
     /// The future's: [`AcquireError::TooLarge`] at once for more than the limiter can ever hold;
     /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the line has it.
-    #[doc(alias = "until_ready")]
+    #[doc(alias = "until_ready", alias = "until_n_ready", alias = "acquire_one")]
     fn acquire(&self, permits: u64) -> Waiting<'_> {
         Waiting::new(self.line().line, permits)
     }

@@ -28,6 +28,7 @@ use super::Clock;
 /// assert!(bucket.try_acquire(1).is_ok());
 /// ```
 #[derive(Debug)]
+#[doc(alias = "FakeRelativeClock")]
 pub struct ManualClock {
     nanos: AtomicWord<u64>,
 }
