@@ -33,7 +33,7 @@ use self::answers::{Answers, Decisions};
 use self::guard::Guard;
 use self::timed_stream::TimedStream;
 use crate::answer_body::Untaken;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, RouteCounts};
 use crate::service::Service;
 
 /// Most bytes of the fields of a request of HTTP/1.1.
@@ -124,9 +124,9 @@ impl Server {
         Server { service: Some(service.clone()), ..self }
     }
 
-    /// Names hosts by which the service may be addressed, such as `limits.example`, besides addresses, `localhost` and names
-    /// without a point. A request with another `Host` gets 421: its name may be that of a stranger, whose page has been
-    /// led to this service (DNS rebinding).
+    /// Names hosts by which the service may be addressed, such as `limits.example`, or `*.example.org` for all names below it,
+    /// besides addresses, `localhost` and names without a point. A request of HTTP/1.x with another `Host` gets 421: its name
+    /// may be that of a stranger, whose page has been led to this service (DNS rebinding).
     #[must_use]
     pub fn allow_hosts(self, hosts: &[String]) -> Server {
         Server { guard: Guard::new(hosts), ..self }
@@ -149,6 +149,7 @@ impl Server {
     pub async fn run(self, routes: Router, end: impl Future<Output = ()>) {
         let Server { listener, bounds, metrics, service, guard } = self;
         let decisions = service.map(|service| Decisions::new(service, metrics.as_ref()));
+        let refusals = metrics.as_ref().map(|metrics| metrics.requests().without_route());
         let routes = match &metrics {
             Some(metrics) => routes.layer(metrics.requests().clone()),
             None => routes,
@@ -160,7 +161,8 @@ impl Server {
         let (http, bodies) =
             (Arc::new(http(&bounds)), Arc::new(ConcurrencyLimit::new(bounds.bodies as u64)));
         let untaken = Arc::default();
-        let connect = Connect { http, routes, decisions, guard, bounds, bodies, untaken, ended };
+        let connect =
+            Connect { http, routes, decisions, refusals, guard, bounds, bodies, untaken, ended };
         let mut end = pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -201,6 +203,8 @@ struct Connect {
     http: Arc<auto::Builder<TokioExecutor>>,
     routes: Router,
     decisions: Option<Decisions>,
+    /// Counts of requests that are refused before a route is found.
+    refusals: Option<Arc<RouteCounts>>,
     guard: Guard,
     bounds: Bounds,
     bodies: Arc<ConcurrencyLimit>,
@@ -213,13 +217,15 @@ struct Connect {
 impl Connect {
     /// Serves a connection until it is closed: by its client, or because it is idle, or by the server's end.
     async fn serve(mut self, stream: TcpStream, peer: SocketAddr) {
-        let Connect { http, routes, decisions, guard, bounds, bodies, untaken, .. } = self;
+        let Connect { http, routes, decisions, refusals, guard, bounds, bodies, untaken, .. } =
+            self;
         let Bounds { head, body, idle, answers, .. } = bounds;
         let activity = Activity::default();
         let untaken = Untaken::new(&untaken, answers);
         let answers = Arc::new(Answers {
             routes,
             decisions,
+            refusals,
             guard,
             peer,
             body,

@@ -90,9 +90,9 @@ pub(super) struct ServeArgs {
     listen: SocketAddr,
     /// Name by which the service may be addressed in `Host`, such as limits.example; may be given several times
     ///
-    /// Addresses, localhost and names without a point are known. Any other gets 421: it may be the name of a stranger
-    /// whose page has been led here.
-    #[arg(long = "allow-host", value_name = "NAME")]
+    /// `*.` stands for all names below the rest. Addresses, localhost and names without a point are known. Any other gets
+    /// 421 over HTTP/1.1: it may be the name of a stranger whose page has been led here.
+    #[arg(long = "allow-host", value_name = "NAME", value_parser = values::host)]
     allow_hosts: Vec<String>,
     /// File with the token of those who may use `reset` and `reload`, which are off without it
     ///

@@ -190,7 +190,8 @@ fn a_policy_is_served_without_the_playground_unless_it_is_asked_for() {
 
 #[test]
 fn a_name_can_be_listened_on_and_names_of_strangers_are_refused() {
-    let policy = ["--policy", BUNDLED, "--listen", "localhost:0", "--allow-host", "limits.example"];
+    let policy =
+        ["--policy", BUNDLED, "--listen", "localhost:0", "--allow-host", "*.limits.example"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
     let mut process = command.arg("serve").args(policy).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stderr.take().unwrap());
@@ -198,13 +199,24 @@ fn a_name_can_be_listened_on_and_names_of_strangers_are_refused() {
     let (_, rest) = greeting.split_once("http://").unwrap();
     let address = rest.split(';').next().unwrap().to_owned();
     let served = Served { process, lines, address, greeting };
-    for (host, status) in [("limits.example", 200), ("rebound.example", 421)] {
+    for (host, status) in [("eu.limits.example", 200), ("rebound.example", 421)] {
         let mut connection = TcpStream::connect(&served.address).unwrap();
         let request = format!("GET /readyz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         connection.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         connection.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
+}
+
+#[test]
+fn a_star_within_a_name_is_refused() {
+    for host in ["*", "a*.example", "*.*.example", "*.", "*..example", "limits.example:8080"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
+        let output = command.args(["serve", "--allow-host", host]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{host}: {told}");
+        assert!(told.contains("such as limits.example, or *.example.org"), "{host}: {told}");
     }
 }
 

@@ -24,7 +24,7 @@ const BOUNDS: [f64; 16] = [
     5.0, 10.0, 60.0,
 ];
 
-/// Route of requests for paths that are not there.
+/// Route of requests for paths that are not there, and of those that are refused before one is looked for.
 const NO_ROUTE: &str = "none";
 
 /// Statuses are from 100 to 999.
@@ -55,6 +55,11 @@ impl MeasureRequests {
         let help = "Time from the fields of a request until the fields of its answer";
         page.register("sluicegate_serve_request_seconds", help, measure.times.clone());
         measure
+    }
+
+    /// Returns the counts of requests that lead to no route.
+    pub(crate) fn without_route(&self) -> Arc<RouteCounts> {
+        self.route(NO_ROUTE)
     }
 
     /// Returns the counts of a route.

@@ -58,6 +58,7 @@ impl Decisions {
 pub(super) struct Answers {
     pub(super) routes: Router,
     pub(super) decisions: Option<Decisions>,
+    pub(super) refusals: Option<Arc<RouteCounts>>,
     pub(super) guard: Guard,
     pub(super) peer: SocketAddr,
     /// The longest time for a body.
@@ -80,12 +81,13 @@ impl Answers {
     }
 
     async fn decide(&self, request: Request<Incoming>) -> Response {
-        if let Some(refusal) = self.guard.refusal(&request) {
-            return refusal.into_response();
-        }
-        if !self.untaken.has_space() {
-            let detail = "answers that are not read leave no space for another: read them, or ask again in a second";
-            return Failure::busy(detail).into_response();
+        if let Some(refusal) = self.refusal(&request) {
+            let open = self.refusals.as_deref().map(OpenRequest::new);
+            let response = refusal.into_response();
+            if let Some(mut open) = open {
+                open.answered(response.status());
+            }
+            return response;
         }
         // Until the request is answered.
         let share = BodyShare::new(&self.bodies);
@@ -98,5 +100,15 @@ impl Answers {
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let Ok(response) = self.routes.clone().call(request).await;
         response
+    }
+
+    /// Returns why a request is refused before a route is looked for, if it is.
+    fn refusal(&self, request: &Request<Incoming>) -> Option<Failure> {
+        let busy = || {
+            let detail = "answers that are not read leave no space for another: read them, or ask again in a second";
+            Failure::busy(detail)
+        };
+        let refusal = self.guard.refusal(request);
+        refusal.or_else(|| (!self.untaken.has_space()).then(busy))
     }
 }

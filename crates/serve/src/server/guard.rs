@@ -2,7 +2,8 @@
 //!
 //! A page can send to any address that its browser reaches, and take permits there. It cannot hide where it is from: a
 //! browser tells the page's origin beside each request that may change something, and the name that it has looked up in
-//! `Host`. A page whose own name leads to this machine (DNS rebinding) is told by that name.
+//! `Host`. A page whose own name leads to this machine (DNS rebinding) is told by that name. No browser speaks HTTP/2 without
+//! TLS, which there is none of here: its requests are those of programs, such as Envoy, whose authority may be any name.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header}
 
 use crate::api::Failure;
 
-/// Names by which the service may be addressed, besides addresses and names without a point.
+/// Names by which the service may be addressed, besides addresses and names without a point. One that begins with a point stands
+/// for all names below the rest of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guard {
     hosts: Arc<[String]>,
@@ -19,7 +21,8 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(hosts: &[String]) -> Guard {
-        Guard { hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect() }
+        let below = |host: &String| host.strip_prefix('*').unwrap_or(host).to_ascii_lowercase();
+        Guard { hosts: hosts.iter().map(below).collect() }
     }
 
     /// Returns why a request is refused, if it is.
@@ -36,9 +39,10 @@ impl Guard {
         }
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
         let host = host.map(HeaderValue::as_bytes).map(str::from_utf8);
+        let is_of_program = request.version() == Version::HTTP_2;
         for name in host.into_iter().chain(authority.map(Ok)) {
             let known = name.is_ok_and(|name| self.knows(name));
-            if !known {
+            if !known && !is_of_program {
                 let name = name.unwrap_or("?");
                 let detail = format!(
                     "the service is not known by the name {name:?}: address it as localhost or by its address, or name it with --allow-host"
@@ -72,7 +76,11 @@ impl Guard {
         let is_own = |name: &str| {
             name.bytes().all(is_of_names) && (!name.contains('.') || name.ends_with(".localhost"))
         };
-        is_address || !name.is_empty() && is_own(&name) || self.hosts.contains(&name)
+        let is_below = |host: &str| name.ends_with(host) && !name.starts_with('.');
+        let is_allowed = |host: &String| {
+            if host.starts_with('.') { is_below(host) } else { *host == name }
+        };
+        is_address || !name.is_empty() && is_own(&name) || self.hosts.iter().any(is_allowed)
     }
 }
 
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_service_is_addressed_by_addresses_and_names_that_no_stranger_owns() {
-        let guard = Guard::new(&["Limits.example".to_owned()]);
+        let guard = Guard::new(&["Limits.example".to_owned(), "*.Below.example".to_owned()]);
         for host in [
             "127.0.0.1:8080",
             "[::1]:8080",
@@ -122,6 +130,8 @@ mod tests {
             "limits.example:80",
             "limits.example.",
             "LIMITS.example",
+            "a.below.example:80",
+            "a.B.below.example.",
         ] {
             assert!(guard.knows(host), "{host}");
         }
@@ -134,6 +144,11 @@ mod tests {
             ".",
             "a, b",
             "a b",
+            "below.example",
+            ".below.example",
+            "*.limits.example",
+            "a.limits.example",
+            "notbelow.example",
         ] {
             assert!(!guard.knows(host), "{host}");
         }

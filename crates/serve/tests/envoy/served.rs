@@ -77,8 +77,10 @@ impl Served {
         tokio::spawn(server.run(routes, async {
             let _ = ended.await;
         }));
-        let channel =
-            Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+        // The authority that Envoy sends is the name of its cluster.
+        let authority = "http://ratelimit.default.svc.cluster.local".parse().unwrap();
+        let endpoint = Channel::from_shared(format!("http://{address}")).unwrap().origin(authority);
+        let channel = endpoint.connect().await.unwrap();
         let client = RateLimitServiceClient::new(channel.clone());
         Served { clock, limits, client, metrics, registry, channel, address, _end: end }
     }

@@ -42,6 +42,9 @@ async fn the_page_counts_decisions_by_limiter_and_outcome_and_requests_by_route_
     service.check(json!({ "limiter": "user", "key": "ada" })).await;
     assert_eq!(service.failure("/v1/check", &json!({ "limiter": "none" })).await.0, 404);
     assert_eq!(service.get("/nowhere").await.status(), 404);
+    let stranger =
+        service.client.get(service.url("/v1/limiters")).header("host", "rebound.example");
+    assert_eq!(stranger.send().await.unwrap().status(), 421);
     let page = scrape(&service).await;
     let all = ("limiter", "all");
     assert_eq!(value(&page, "sluicegate_grants_total", &[all]), 5);
@@ -56,6 +59,7 @@ async fn the_page_counts_decisions_by_limiter_and_outcome_and_requests_by_route_
     assert_eq!(requests("/v1/check", "404"), 1);
     assert_eq!(requests("/v1/check", "dropped"), 0);
     assert_eq!(requests("none", "404"), 1);
+    assert_eq!(requests("none", "421"), 1);
     let count = [("route", "/v1/check")];
     let times = page.samples.iter().find(|sample| {
         sample.metric == "sluicegate_serve_request_seconds"

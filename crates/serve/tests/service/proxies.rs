@@ -47,7 +47,8 @@ async fn assert_limits_each_client(proxy: SocketAddr) {
         let client = client_at(address);
         let mut statuses = Vec::new();
         for pretended in ["198.51.100.1", "198.51.100.2", "127.0.0.9, 127.0.0.8", ""] {
-            let request = client.get(url("/api/x?page=1")).header("x-forwarded-for", pretended);
+            let request = client.get(url("/api/x?page=1")).header("host", "shop.example");
+            let request = request.header("x-forwarded-for", pretended);
             let response = request.send().await.unwrap();
             statuses.push(response.status().as_u16());
             if response.status() == StatusCode::TOO_MANY_REQUESTS {

@@ -13,6 +13,17 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     addresses.next().ok_or_else(|| "the name has no address".to_owned())
 }
 
+/// Reads a name by which the service may be addressed.
+pub(super) fn host(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.is_empty() || name.starts_with('.') || !name.bytes().all(is_of_names) {
+        let expected = "must be a name without a port, such as limits.example, or *.example.org for all names below it";
+        return Err(expected.to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 pub(super) fn connections(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(connections @ 1..=1_000_000) => Ok(connections),
