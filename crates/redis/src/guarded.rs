@@ -33,7 +33,12 @@ pub use self::change::ServerChange;
 /// once with [`StoreError::Skipped`], so that callers do not wait for the server one after the other. Then
 /// one request asks it again; each answer lets two more pass, and after 32 answers all do, so a server that comes
 /// back is not met by everybody at once. Errors that concern one request only, such as a key of another type, do
-/// not open the breaker; nor does the end of a connection, which is replaced, unless the next request fails too.
+/// not open the breaker.
+///
+/// A server or a proxy may end a connection that nobody uses, which the next request finds. So a request of a task whose connection
+/// ends before its answer is sent once more at once, within the same time limit, and only what becomes of that counts. If it
+/// was the answer that was lost, its permits are charged twice, and granted once. A give-back is not sent again unless a marker on the
+/// server lets it run once.
 ///
 /// [`RedisLimiter::with_fallback`](crate::RedisLimiter::with_fallback) gives limiters an answer for the
 /// requests that fail.
@@ -291,9 +296,25 @@ impl<R: RunScript> RunScript for Guarded<R> {
         self.begin()?;
         let asked =
             Asked { guarded: self, at: Instant::now(), answered: self.heard(), is_over: false };
-        let answer = tokio::time::timeout(self.time_limit, self.runner.run(run)).await;
+        let answer = tokio::time::timeout(self.time_limit, self.ask(run)).await;
         asked.end();
         self.end(answer.unwrap_or(Err(StoreError::TimedOut)))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<R: RunScript> Guarded<R> {
+    /// Runs a script, and once more if the connection ends before the answer.
+    async fn ask(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        let first = self.runner.run(run).await;
+        if !matches!(first, Err(StoreError::Disconnected(_))) || !run.may_come_twice() {
+            return first;
+        }
+        match self.runner.run(run).await {
+            // The first one may have taken its permits.
+            Err(error) if !error.may_have_taken() => first,
+            again => again,
+        }
     }
 }
 

@@ -75,6 +75,15 @@ impl<R: RunScriptBlocking + ?Sized> RunScriptBlocking for std::sync::Arc<R> {
     }
 }
 
+#[cfg(feature = "async")]
+impl Run<'_> {
+    /// Returns whether the server grants no more in all if the script is run twice: a give-back without a marker would return its
+    /// permits twice.
+    pub(crate) fn may_come_twice(&self) -> bool {
+        self.arguments.get(1) != Some(&&b"give_back"[..]) || self.keys.len() > 1
+    }
+}
+
 #[cfg(any(feature = "async", feature = "pool"))]
 impl Run<'_> {
     /// Returns the command that runs the script if the server knows it.

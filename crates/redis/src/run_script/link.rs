@@ -5,7 +5,7 @@
 //! | is answered, by a decision or by an error that concerns the request alone | it stays |
 //! | is given up, or times out, and nothing was answered on the connection since it was sent | it is silent: it serves on until another one has taken its place |
 //! | is answered by an error that all requests have to expect, such as `READONLY` | the same, since the address may lead to another server by now |
-//! | finds that the connection has ended | it is dropped; requests wait for the next one |
+//! | finds that the connection has ended | it is dropped; requests wait for the next one, which is tried at once |
 //!
 //! A task of its own makes the next connection, so that it does not matter who gives up waiting for it. It tries until
 //! one is there, after pauses that double from [`FIRST_PAUSE`] to [`MAX_PAUSE`], each cut by up to a half at random, so
@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 
 use crate::error::StoreError;
 
-/// The pause before a connection is replaced that has answered.
+/// The pause before a connection is replaced that has answered, and has not ended.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The longest pause before the next attempt.
@@ -216,8 +216,10 @@ impl<C: Connect> Sent<C> {
         if !state.starts_connecting() {
             return;
         }
-        let attempts = state.attempts.saturating_add(1);
-        state.attempts = attempts;
+        // One that has answered and was then ended is replaced without a pause.
+        let before = state.attempts;
+        state.attempts = before.saturating_add(1);
+        let attempts = if matches!(seen, Seen::End) { before } else { state.attempts };
         drop(state);
         self.shared.connect(attempts, &self.runtime);
     }

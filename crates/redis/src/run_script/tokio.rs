@@ -18,8 +18,8 @@ const FIRST_ANSWER: Duration = Duration::from_secs(5);
 ///
 /// The connection is made at the first request, on the runtime of that, and replaced when it ends; when a request was given up or
 /// timed out, and nothing was answered since it was sent; and when the server answers by an error that all requests
-/// have to expect, such as `READONLY` after a failover behind the same address. The first attempt comes after 25 to 50 ms,
-/// and others after pauses that double up to 2 seconds, cut by up to a half at random.
+/// have to expect, such as `READONLY` after a failover behind the same address. The first attempt comes at once if a connection
+/// has ended and after 25 to 50 ms otherwise, and others after pauses that double up to 2 seconds, cut by up to a half at random.
 ///
 /// # Cancel safety
 ///

@@ -10,11 +10,14 @@ use redis::AsyncConnectionConfig;
 use redis::cluster::ClusterClient;
 use sluicegate::quota;
 
+use super::patient;
 use super::proxy::Proxy;
 use super::server::{Server, wait_until};
+use crate::run_script::Run;
+use crate::script::RESET;
 use crate::{
-    Async, Cluster, Connections, Guarded, KeySpace, Pool, RedisLimit, RedisLimiter, RunScript,
-    StoreError, TryAcquireError,
+    Async, BreakerState, Cluster, Connections, Guarded, KeySpace, Pool, RedisLimit, RedisLimiter,
+    RunScript, StoreError, TryAcquireError,
 };
 
 /// The longest that a test waits: machines are busy.
@@ -56,6 +59,72 @@ async fn refused(limiter: &RedisLimiter<impl RunScript>, code: &str) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Ends the connections of clients as a server does that they have left idle, and waits until that is done.
+fn end_connections(server: &Server) {
+    server.tell("CLIENT KILL TYPE normal SKIPME yes");
+}
+
+#[tokio::test]
+async fn a_connection_that_has_ended_is_replaced_before_anything_has_failed() {
+    let mut server = Server::start();
+    let make = || {
+        let guarded = Guarded::new(patient(server.client())).with_time_limit(LONG);
+        guarded.with_pause(Duration::from_millis(1))
+    };
+    let (closed, half_open) = (make(), make());
+    let limiters = [&closed, &half_open].map(|guarded| limiter(guarded.clone()));
+    answers("first", &limiters[0], "ada").await;
+    for _ in 0..5 {
+        end_connections(&server);
+        limiters[0].try_acquire("ada", 1).await.unwrap();
+    }
+    assert_eq!((closed.counts().failed, closed.counts().opened), (0, 0));
+    // After an outage, while the server is asked by few requests.
+    server.kill();
+    limiters[1].try_acquire("ada", 1).await.unwrap_err();
+    server.restart();
+    answers("after an outage", &limiters[1], "ada").await;
+    let before = half_open.counts();
+    for _ in 0..5 {
+        end_connections(&server);
+        limiters[1].try_acquire("ada", 1).await.unwrap();
+    }
+    assert_eq!(half_open.state(), BreakerState::HalfOpen);
+    assert_eq!(half_open.counts().opened, before.opened);
+    assert_eq!(half_open.counts().failed, before.failed);
+}
+
+#[tokio::test]
+async fn lost_requests_and_answers_are_asked_again_and_grant_no_more() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let guarded = Guarded::new(patient(proxy.client()));
+    let guarded = guarded.with_time_limit(LONG).with_pause(Duration::ZERO);
+    let asking = limiter(guarded.clone());
+    answers("first", &asking, "ada").await;
+    for lose in [Proxy::lose_requests, Proxy::lose_answers] {
+        // Each request, or its answer, and the first answer of each connection count.
+        lose(&proxy, 7);
+        for _ in 0..50 {
+            asking.try_acquire("ada", 1).await.unwrap();
+        }
+        lose(&proxy, 0);
+    }
+    assert_eq!(guarded.counts().failed, 0);
+    let left = limiter(patient(server.client())).peek("ada", 0).await.unwrap().remaining();
+    assert!(left < 1_000 - 101, "{left} are left: each lost answer is charged too");
+}
+
+#[test]
+fn a_give_back_that_runs_twice_is_not_sent_twice() {
+    let run = |verb: &'static [u8], keys: &'static [&'static str]| {
+        let arguments = [&b""[..], verb];
+        Run { script: &RESET, keys, arguments: &arguments }.may_come_twice()
+    };
+    assert!(run(b"take", &["a"]) && run(b"give_back", &["a", "marker"]));
+    assert!(!run(b"give_back", &["a"]));
 }
 
 #[tokio::test]
