@@ -147,14 +147,20 @@ impl RedisConnector {
     }
 
     /// Checks a server until it answers, or no limiter is on it any more.
-    async fn check_later(self, name: String) {
+    pub(crate) async fn check_later(self, name: String) {
         loop {
             tokio::time::sleep(CHECK_AGAIN).await;
             let Some(known) = self.known().into_iter().find(|known| known.name == name) else {
                 return;
             };
             match known.check().await {
-                Ok(Ok(())) => return self.tell(&name, &ServerChange::Answers),
+                Ok(Ok(())) => {
+                    // Once it was left alone, the first decision that it answers is told.
+                    if known.server.counts().opened == 0 {
+                        self.tell(&name, &ServerChange::Answers);
+                    }
+                    return;
+                }
                 Ok(Err(ConnectError(why))) => return self.tell(&name, &ServerChange::Unfit(&why)),
                 Err(_) => {}
             }

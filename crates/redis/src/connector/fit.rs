@@ -92,6 +92,23 @@ fn unfit(error: &StoreError, scheme: Scheme, url: &str, prefix: &str) -> Option<
     if is_one_server && matches!(code, "CROSSSLOT" | "MOVED" | "ASK" | "CLUSTERDOWN") {
         return Some(format!("is a node of a cluster: give it as redis+cluster://{place}"));
     }
+    if is_one_server && has("not allowed in cluster mode") {
+        return Some(format!(
+            "is a node of a cluster, which has no databases: give it as redis+cluster://{place}"
+        ));
+    }
+    if scheme == Scheme::Sentinels && has("not point to a sentinel") {
+        let server = place.split(',').next().unwrap_or_default();
+        return Some(format!("is not a sentinel: give an ordinary server as redis://{server}/"));
+    }
+    // Of the client, which finds another first byte than any answer has.
+    if has("Parse error at") {
+        return Some(
+            "does not answer in the protocol of Redis: give the port of a Redis or Valkey server, of one by TLS as \
+             rediss://HOST:PORT/"
+                .to_owned(),
+        );
+    }
     if is_one_server && has("unknown command") {
         return Some(format!(
             "runs no scripts; if it is a sentinel, give it as redis+sentinel://{place}/NAME, with the name of the \
@@ -101,9 +118,16 @@ fn unfit(error: &StoreError, scheme: Scheme, url: &str, prefix: &str) -> Option<
     if scheme == Scheme::Cluster && has("cluster support disabled") {
         return Some(format!("is not a cluster: give it as redis://{place}/"));
     }
-    if matches!(code, "NOAUTH" | "WRONGPASS") || has("authentication failed") {
+    let is_auth = has("authentication failed") || has("Authentication required");
+    if matches!(code, "NOAUTH" | "WRONGPASS") || is_auth {
         return Some(format!(
-            "does not take the user and the password: {text}; give a password by a file or the environment"
+            "does not take the user and the password: {text}; give a password by --redis-password-file, or `password_file` of the store"
+        ));
+    }
+    if has("DB index") || has("'select' command") {
+        return Some(format!(
+            "does not let its user choose the database at the end of the URL: {text}; give a number below `databases` in \
+             the server's configuration, and the user the right +select"
         ));
     }
     (code == "NOPERM").then(|| {

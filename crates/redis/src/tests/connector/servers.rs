@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sluicegate_policy::{Lease, PasswordFrom, Policies, RedisStore, Registry};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
 use crate::RedisConnector;
@@ -102,6 +104,67 @@ async fn policies_are_kept_on_the_primary_that_sentinels_name() {
     let expected = format!("give it as redis+sentinel://127.0.0.1:{port}/NAME");
     assert!(error.contains(&expected), "{error}");
     drop(replica);
+}
+
+#[tokio::test]
+async fn a_url_that_can_never_work_is_refused_and_not_taken_for_a_server_that_is_away() {
+    let server = Server::start();
+    let port = server.port();
+    let error = refused(store(format!("redis+sentinel://127.0.0.1:{port}/app"))).await;
+    let expected =
+        format!("is not a sentinel: give an ordinary server as redis://127.0.0.1:{port}/");
+    assert!(error.ends_with(&expected), "{error}");
+    let error = refused(store(format!("{}99", server.url()))).await;
+    assert!(error.starts_with(&format!("redis://127.0.0.1:{port}/99 does not let")), "{error}");
+    assert!(error.contains("DB index is out of range"), "{error}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut sent = [0; 4_096];
+            let _ = stream.read(&mut sent).await;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            // Until the client ends, so that nothing unread resets the connection.
+            tokio::spawn(async move { while let Ok(1..) = stream.read(&mut sent).await {} });
+        }
+    });
+    let error = refused(store(format!("redis://127.0.0.1:{port}/"))).await;
+    let expected = format!("redis://127.0.0.1:{port}/ does not answer in the protocol of Redis");
+    assert!(error.starts_with(&expected), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_was_away_at_the_start_is_told_once_to_answer_again() {
+    for is_asked in [false, true] {
+        let mut server = Server::start();
+        server.kill();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&told);
+        let connector = RedisConnector::new(Handle::current())
+            .by_default(RedisStore { pause: Duration::from_millis(1), ..store(server.url()) })
+            .on_change(move |_, change| into.lock().unwrap().push(change.to_string()));
+        let policies = Policies::from_toml("limits.toml", POLICY).unwrap();
+        let registry = Registry::connected(policies, Arc::new(connector.clone())).unwrap();
+        let fixed = registry.remote("fixed").unwrap();
+        if is_asked {
+            fixed.try_pass("ada").await.unwrap_err();
+        }
+        server.restart();
+        let checked = connector.check_later(server.url());
+        tokio::time::timeout(Duration::from_secs(600), checked).await.expect("it is checked");
+        for _ in 0..1_000 {
+            let is_told = told.lock().unwrap().iter().any(|line| line == "answers again");
+            if is_told && fixed.try_pass("ada").await.is_ok() {
+                break;
+            }
+            let _ = fixed.try_pass("ada").await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let told = told.lock().unwrap();
+        let again = told.iter().filter(|line| *line == "answers again").count();
+        assert_eq!(again, 1, "{is_asked}: {told:?}");
+    }
 }
 
 /// Returns the line of the documentation that makes a user, with a password.
