@@ -71,27 +71,39 @@ impl Filter {
     /// than four parameters.
     #[must_use]
     pub fn matches(&self, request: &impl RequestFields) -> bool {
+        self.holds(request, false)
+    }
+
+    /// Returns true if the set has the request, or may have it: values that the request lacks are not known.
+    pub(crate) fn may_match(&self, request: &impl RequestFields) -> bool {
+        self.holds(request, true)
+    }
+
+    #[inline]
+    fn holds(&self, request: &impl RequestFields, if_missing: bool) -> bool {
         let field = |field| request::field(request, field);
         let is_one_of = |value: Option<&[u8]>, wanted: &[String]| {
             wanted.is_empty()
-                || value.is_some_and(|value| wanted.iter().any(|one| one.as_bytes() == value))
+                || value
+                    .map_or(if_missing, |value| wanted.iter().any(|one| one.as_bytes() == value))
         };
         let path = || request::path(request);
         is_one_of(field(KeyField::Method), &self.method)
             && (self.path_prefix.is_empty()
-                || path().is_some_and(|path| {
+                || path().map_or(if_missing, |path| {
                     self.path_prefix.iter().any(|prefix| path.starts_with(prefix.as_bytes()))
                 }))
-            && (self.path.is_empty() || path().is_some_and(|path| self.path.of(&path).is_some()))
+            && (self.path.is_empty()
+                || path().map_or(if_missing, |path| self.path.of(&path).is_some()))
             && (self.status_class.is_empty()
                 || is_one_of(field(KeyField::StatusClass), &self.status_class))
             && (self.status.is_empty()
-                || field(KeyField::Status)
-                    .and_then(status)
-                    .is_some_and(|status| self.status.contains(&status)))
+                || field(KeyField::Status).map_or(if_missing, |text| {
+                    status(text).is_some_and(|status| self.status.contains(&status))
+                }))
             && (self.client.0.is_empty()
-                || field(KeyField::Client).is_some_and(|client| self.client.contain(client)))
-            && self.agent_contains.are_in(|| field(KeyField::Agent))
+                || field(KeyField::Client).map_or(if_missing, |client| self.client.contain(client)))
+            && self.agent_contains.are_in(if_missing, || field(KeyField::Agent))
             && self.named.iter().all(|(named, values)| is_one_of(named.of(request), values))
     }
 }
@@ -152,9 +164,9 @@ impl Texts {
     }
 
     /// Returns true if one of the texts is in the value, or if there is no text.
-    fn are_in<'v>(&self, value: impl FnOnce() -> Option<&'v [u8]>) -> bool {
+    fn are_in<'v>(&self, if_missing: bool, value: impl FnOnce() -> Option<&'v [u8]>) -> bool {
         let Some(searcher) = &self.searcher else { return true };
-        value().is_some_and(|value| searcher.is_match(value))
+        value().map_or(if_missing, |value| searcher.is_match(value))
     }
 }
 

@@ -57,6 +57,13 @@ impl LimiterPolicy {
         self.filter.matches(request) && !self.except.iter().any(|except| except.matches(request))
     }
 
+    /// Returns false if a request of which only some values are known cannot be one that the limiter
+    /// [judges](LimiterPolicy::judges): `match` does not have one of these values, or `except` has a request with them.
+    #[must_use]
+    pub fn may_judge(&self, known: &impl RequestFields) -> bool {
+        self.filter.may_match(known) && !self.except.iter().any(|except| except.matches(known))
+    }
+
     /// Returns true if `match` or `except` depends on a field of the request.
     #[must_use]
     pub fn filters_by(&self, field: KeyField) -> bool {

@@ -29,15 +29,15 @@ pub(super) struct Report<'b> {
     /// Number of offences: 1 by default. Not beside `status`.
     #[serde(default, deserialize_with = "whole::optional")]
     offences: Option<u64>,
-    /// Status of the answer that the caller got. Then the policy's `by` says whether that is an offence: a gateway
-    /// can report every answer.
+    /// Status of the answer that the caller got. Then the policy's `by` says whether that is an offence, and its `match` and
+    /// `except` whether the limiter judges the request, as far as that is told: a gateway can report every answer.
     #[serde(default, deserialize_with = "whole::optional")]
     #[schema(minimum = 100, maximum = 999)]
     status: Option<u64>,
-    /// Method of the request that was answered, for a `by` that looks at it.
+    /// Method of the request that was answered. A limiter whose `match` has others counts nothing.
     #[serde(default)]
     method: Option<Cow<'b, str>>,
-    /// Path of that request.
+    /// Path of that request, likewise.
     #[serde(default)]
     path: Option<Cow<'b, str>>,
 }
@@ -47,8 +47,8 @@ pub(super) struct Report<'b> {
 pub(super) struct Reported<'l> {
     /// Name of the limiter.
     limiter: &'l str,
-    /// True if offences were counted. Not if the policy says that the answer is none, and not during a penalty,
-    /// which they do not make longer.
+    /// True if offences were counted. Not if the policy says that the answer is none or that the limiter does not judge the
+    /// request, and not during a penalty, which they do not make longer.
     counted: bool,
     /// True if a penalty runs now.
     penalized: bool,
@@ -63,13 +63,13 @@ pub(super) struct Reported<'l> {
 /// The answer to a request, as a gateway reports it.
 struct Answered<'r> {
     report: &'r Report<'r>,
-    status: String,
+    status: Option<String>,
 }
 
 impl RequestFields for Answered<'_> {
     fn field(&self, field: KeyField) -> Option<&[u8]> {
         match field {
-            KeyField::Status => Some(self.status.as_bytes()),
+            KeyField::Status => self.status.as_deref().map(str::as_bytes),
             KeyField::Method => self.report.method.as_deref().map(str::as_bytes),
             // Without the query.
             KeyField::Path => {
@@ -113,11 +113,11 @@ pub(super) async fn offence(
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?.with_whole_key()?;
     let policy = ask.limiter().policy();
+    let status = report.status.map(|status| status.to_string());
+    let answered = Answered { report: &report, status };
     let offences = match (&policy.penalty, report.status) {
-        (Some(penalty), Some(status)) => {
-            let answered = Answered { report: &report, status: status.to_string() };
-            u64::from(penalty.is_offence(&answered))
-        }
+        _ if !policy.may_judge(&answered) => 0,
+        (Some(penalty), Some(_)) => u64::from(penalty.is_offence(&answered)),
         _ => report.offences.unwrap_or(1),
     };
     let outcome = ask.offend(offences).map_err(|error| match error {

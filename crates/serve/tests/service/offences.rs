@@ -72,6 +72,42 @@ async fn a_reported_status_counts_if_the_policy_says_so() {
     service.end().await;
 }
 
+/// Otherwise a 401 of any page would lock a client out of log-ins.
+#[tokio::test]
+async fn a_report_on_a_request_that_the_limiter_does_not_judge_counts_nothing() {
+    let policy = r#"
+        [limiters.log-ins]
+        policy = "fixed_window"
+        key = "client"
+        limit = 100
+        interval = "1 day"
+        match = { method = "POST", path = "/login" }
+        except = { client = "10.0.0.0/8", method = "POST" }
+        penalty = { offences = 30, within = "1 hour", refuse_for = "2 hours", by = { status = 401 } }
+    "#;
+    let service = Running::of(policy).await;
+    for (more, counted) in [
+        (json!({ "status": 401, "method": "POST", "path": "/login?next=/" }), true),
+        (json!({ "status": 401, "method": "POST", "path": "/%6cogin" }), true),
+        (json!({ "status": 401, "method": "GET", "path": "/login" }), false),
+        (json!({ "status": 401, "method": "POST", "path": "/pages" }), false),
+        (json!({ "status": 401, "path": "/pages" }), false),
+        (json!({ "status": 401, "method": "GET" }), false),
+        (json!({ "status": 200, "method": "POST", "path": "/login" }), false),
+        (json!({ "method": "GET" }), false),
+        // What is not told is not known.
+        (json!({ "status": 401 }), true),
+        (json!({ "status": 401, "path": "/login" }), true),
+        (json!({}), true),
+    ] {
+        let mut body = json!({ "limiter": "log-ins", "key": "a" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, outcome) = service.post("/v1/offence", &body).await;
+        assert_eq!((status.as_u16(), &outcome["counted"]), (200, &json!(counted)), "{body}");
+    }
+    service.end().await;
+}
+
 #[tokio::test]
 async fn refusals_are_noted_by_the_service_itself() {
     let service = Running::of(POLICY).await;
