@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `config` | the YAML of a domain, and its mistakes |
 //! | `domains` | the limit of a descriptor |
+//! | `fields` | a descriptor as a request that policies look at |
 //! | `unit` | spans of time |
 //! | `parts` | the limits of a request's descriptors |
 //! | `counters` | the counts of each descriptor |
@@ -21,6 +22,7 @@ mod config;
 mod counters;
 mod counts;
 mod domains;
+mod fields;
 mod parts;
 #[allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "it is generated")]
 pub mod protocol {

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use sluicegate_policy::{KeyField, RequestFields, Subject};
+use sluicegate_policy::Subject;
 use tonic::Status;
 
 use super::counters::{Entry, key_of};
 use super::domains::{Domains, Found, Limit, Mode, Terms};
+use super::fields::{Fields, pairs};
 use super::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use super::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
 use super::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
@@ -70,7 +71,8 @@ impl<'d> Sources<'d> {
     /// # Errors
     ///
     /// `INVALID_ARGUMENT` for a question that makes no sense, `UNIMPLEMENTED` for hits that are given back where
-    /// they cannot be, and `UNAVAILABLE` for a limiter that the policy has no more. Nothing was counted.
+    /// they cannot be, and `UNAVAILABLE` for a limiter that the policy has no more, or that looks at what the descriptor does not
+    /// have. Nothing was counted.
     pub(super) fn parts(&self, request: &RateLimitRequest) -> Result<Vec<Part<'d>>, Status> {
         let RateLimitRequest { domain, descriptors, .. } = request;
         if domain.is_empty() {
@@ -158,7 +160,15 @@ impl<'d> Sources<'d> {
         };
         let mut key = Vec::new();
         let of_policy = match limiter.policy().subject(&Fields(descriptor), &mut key) {
-            Subject::NotJudged | Subject::Admitted => return Ok(None),
+            // The policy file may have changed since the place in Envoy's was found to have all.
+            Subject::NotJudged | Subject::Admitted => {
+                return match Fields(descriptor).missing(limiter.policy()) {
+                    None => Ok(None),
+                    Some(missing) => {
+                        Err(Status::unavailable(format!("the limiter {name:?} {missing}")))
+                    }
+                };
+            }
             Subject::Denied if limiter.policy().shadow => return Ok(None),
             Subject::Denied => return Ok(Some(By::KeyMissing)),
             Subject::Key { permits } => permits,
@@ -265,39 +275,4 @@ fn checked(index: usize, own: RateLimitOverride) -> Result<Terms, Status> {
     };
     let requests = own.requests_per_unit.min(span.max_requests());
     Ok(Terms::Window { requests, span })
-}
-
-fn pairs(descriptor: &RateLimitDescriptor) -> impl Iterator<Item = (&str, &str)> {
-    descriptor.entries.iter().map(|entry| (entry.key.as_str(), entry.value.as_str()))
-}
-
-/// A descriptor as a request that policies look at: the key of an entry is the name of a header or a column, or that
-/// of a field, which Envoy has names of its own for.
-struct Fields<'r>(&'r RateLimitDescriptor);
-
-impl Fields<'_> {
-    fn first(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&[u8]> {
-        let mut pairs = pairs(self.0);
-        pairs.find(|(key, _)| is_wanted(key)).map(|(_, value)| value.as_bytes())
-    }
-}
-
-impl RequestFields for Fields<'_> {
-    fn field(&self, field: KeyField) -> Option<&[u8]> {
-        let of_envoy = match field {
-            KeyField::Client => &["remote_address", "masked_remote_address"][..],
-            KeyField::Path => &["path", ":path", "PATH"],
-            KeyField::Method => &["method", ":method"],
-            _ => &[],
-        };
-        self.first(|key| key == field.name() || of_envoy.contains(&key))
-    }
-
-    fn header(&self, name: &str) -> Option<&[u8]> {
-        self.first(|key| key.eq_ignore_ascii_case(name))
-    }
-
-    fn column(&self, name: &str) -> Option<&[u8]> {
-        self.first(|key| key == name)
-    }
 }

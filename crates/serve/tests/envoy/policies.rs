@@ -205,6 +205,62 @@ async fn a_limiter_that_the_policy_has_no_more_is_unavailable_and_an_unknown_one
     );
 }
 
+/// Otherwise it would limit nothing, in silence.
+#[tokio::test]
+async fn a_limiter_that_looks_at_what_no_entry_has_is_a_mistake_or_unavailable() {
+    const JUDGING: &str = r#"
+        [limiters.log-ins]
+        policy = "fixed_window"
+        key = ["client", { header = "x-tenant" }]
+        limit = 1
+        interval = "1 day"
+        match = { method = "POST", path = "/login" }
+    "#;
+    let place = |depth: &str| {
+        format!(
+            "domain: d\ndescriptors:\n  - key: remote_address\n    descriptors:\n      - key: method\n        descriptors:\n          - key: path\n            {depth}"
+        )
+    };
+    let whole = place(
+        "descriptors:\n              - key: X-Tenant\n                rate_limit: { limiter: log-ins }",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, &whole).unwrap();
+    let served = Served::with(&path, Setup { policy: JUDGING, ..Setup::default() }).await;
+    let of = |route: &str| {
+        let entries =
+            [("remote_address", "::1"), ("method", "POST"), ("path", route), ("X-Tenant", "a")];
+        request("d", &entries)
+    };
+    for (route, code) in [("/login", Code::Ok), ("/login", Code::OverLimit), ("/", Code::Ok)] {
+        assert_eq!(served.ask(of(route)).await.unwrap().overall_code(), code, "{route}");
+    }
+    let lacking =
+        "domain: d\ndescriptors:\n  - key: remote_address\n    rate_limit: { limiter: log-ins }";
+    for (text, entries) in [
+        (place("rate_limit: { limiter: log-ins }"), "`x-tenant`"),
+        (
+            lacking.to_owned(),
+            "`path` or `:path` or `PATH`, and one with `method` or `:method`, and one with `x-tenant`",
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = served.limits.reload().unwrap_err().to_string();
+        let words = format!(
+            "rate_limit.limiter: is \"log-ins\", which looks at what no entry of the descriptor has: add one with the key {entries}"
+        );
+        assert!(error.ends_with(&words), "{error}");
+    }
+    // The policy alone is read again.
+    let policies = JUDGING.replace("method = \"POST\"", "agent_contains = \"curl\"");
+    let policies = sluicegate_policy::Policies::from_toml("p.toml", &policies).unwrap();
+    served.registry.reload(policies).unwrap();
+    let status = served.ask(of("/login")).await.unwrap_err();
+    assert_eq!(status.code(), Grpc::Unavailable);
+    assert!(status.message().ends_with("add one with the key `agent`"), "{status}");
+}
+
 /// Envoy's `failure_mode_deny` says what becomes of the request then.
 #[tokio::test]
 async fn a_limiter_whose_server_is_away_is_an_error_where_it_would_refuse() {

@@ -9,8 +9,11 @@ use super::EnvoyMistake;
 use super::file::{Descriptor, RateLimit, Root};
 use super::metadata::{MAX_DEPTH as MAX_METADATA_DEPTH, of_map};
 use crate::envoy::domains::{Domains, Level, Limit, Mode, Terms};
+use crate::envoy::fields::Fields;
+use crate::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use crate::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use crate::envoy::unit::{Span, Unit};
-use crate::limiters::InForce;
+use crate::limiters::{InForce, NamedLimiter};
 
 /// Deepest nesting of descriptors.
 const MAX_DEPTH: usize = 32;
@@ -59,7 +62,8 @@ impl<'f> Reader<'f> {
             self.mistake("domain", "is empty: must be the name that Envoy sends");
         }
         let mut level = Level::default();
-        self.level(root.descriptors, ("descriptors", ""), &mut level, 1);
+        let mut above = RateLimitDescriptor::default();
+        self.level(root.descriptors, ("descriptors", ""), &mut level, &mut above);
         match self.files.insert(root.domain.clone(), self.file) {
             None => self.domains.add(root.domain, level),
             Some(other) => {
@@ -77,9 +81,9 @@ impl<'f> Reader<'f> {
         descriptors: Vec<Descriptor>,
         (place, label): (&str, &str),
         level: &mut Level,
-        depth: usize,
+        above: &mut RateLimitDescriptor,
     ) {
-        if depth > MAX_DEPTH {
+        if above.entries.len() >= MAX_DEPTH {
             return self.mistake(place, format!("is more than {MAX_DEPTH} levels deep"));
         }
         let mut earlier: HashMap<(String, Option<String>), usize> = HashMap::new();
@@ -90,7 +94,8 @@ impl<'f> Reader<'f> {
             }
             let value = descriptor.value.take().filter(|value| !value.is_empty());
             let label = labelled(label, &descriptor.key, value.as_deref());
-            let limit = self.limit(&mut descriptor, &own, &label);
+            above.entries.push(Entry { key: descriptor.key.clone(), value: String::new() });
+            let limit = self.limit(&mut descriptor, (&own, &label), above);
             let is_pattern = value.as_deref().is_some_and(|value| value.contains('*'));
             if descriptor.share_threshold && !is_pattern {
                 let what = "is for a `value` with *, whose counts it makes one";
@@ -98,7 +103,8 @@ impl<'f> Reader<'f> {
             }
             let mut below = Level::of_limit(limit);
             let lower = format!("{own}.descriptors");
-            self.level(descriptor.descriptors, (&lower, &label), &mut below, depth + 1);
+            self.level(descriptor.descriptors, (&lower, &label), &mut below, above);
+            above.entries.pop();
             if let Some(first) = earlier.insert((descriptor.key.clone(), value.clone()), index) {
                 let what = format!(
                     "has the same key and value as {place}[{first}], and a descriptor has one limit: give one of them another key and have Envoy send both, or name a `limiter` of a policy that has several limits"
@@ -109,7 +115,13 @@ impl<'f> Reader<'f> {
         }
     }
 
-    fn limit(&mut self, descriptor: &mut Descriptor, place: &str, label: &str) -> Option<Limit> {
+    /// Returns the limit of a place in the file, which is that of descriptors `like` this one.
+    fn limit(
+        &mut self,
+        descriptor: &mut Descriptor,
+        (place, label): (&str, &str),
+        like: &RateLimitDescriptor,
+    ) -> Option<Limit> {
         let before = self.mistakes.len();
         let mode = match (descriptor.shadow_mode, descriptor.quota_mode) {
             (true, _) => Mode::Shadow,
@@ -123,7 +135,7 @@ impl<'f> Reader<'f> {
         }
         let limit = descriptor.rate_limit.take()?;
         let place = format!("{place}.rate_limit");
-        let terms = self.terms(&limit, &place);
+        let terms = self.terms(&limit, &place, like);
         for (index, other) in limit.replaces.iter().enumerate() {
             let place = format!("{place}.replaces[{index}].name");
             if other.name.is_empty() {
@@ -148,7 +160,12 @@ impl<'f> Reader<'f> {
     }
 
     /// Returns what a limit grants, if its fields agree.
-    fn terms(&mut self, limit: &RateLimit, place: &str) -> Option<Terms> {
+    fn terms(
+        &mut self,
+        limit: &RateLimit,
+        place: &str,
+        like: &RateLimitDescriptor,
+    ) -> Option<Terms> {
         let RateLimit { requests_per_unit, unit, unit_multiplier, unlimited, limiter, .. } = limit;
         let given = [
             ("requests_per_unit", requests_per_unit.is_some()),
@@ -169,7 +186,7 @@ impl<'f> Reader<'f> {
             if *unlimited {
                 self.mistake(&format!("{place}.limiter"), "is of no use with `unlimited`");
             }
-            self.find(name, place);
+            self.find(name, place, like);
             return Some(Terms::Limiter(name.clone()));
         }
         if *unlimited {
@@ -209,19 +226,19 @@ impl<'f> Reader<'f> {
         span
     }
 
-    /// Makes sure that the policy has this limiter.
-    fn find(&mut self, name: &str, place: &str) {
+    /// Makes sure that the policy has this limiter, and that descriptors have what it looks at.
+    fn find(&mut self, name: &str, place: &str, like: &RateLimitDescriptor) {
         let place = format!("{place}.limiter");
-        match self.limiters {
-            None => self.mistake(&place, "needs a policy whose limiter it names (`--policy FILE`)"),
-            Some(limiters) if limiters.get(name).is_none() => {
-                let names: Vec<&str> =
-                    limiters.all().iter().map(crate::limiters::NamedLimiter::name).collect();
-                let what =
-                    format!("is {name:?}: must be one of the policy's: {}", names.join(", "));
-                self.mistake(&place, what);
-            }
-            Some(_) => {}
+        let Some(limiters) = self.limiters else {
+            return self.mistake(&place, "needs a policy whose limiter it names (`--policy FILE`)");
+        };
+        let Some(limiter) = limiters.get(name) else {
+            let names: Vec<&str> = limiters.all().iter().map(NamedLimiter::name).collect();
+            let what = format!("is {name:?}: must be one of the policy's: {}", names.join(", "));
+            return self.mistake(&place, what);
+        };
+        if let Some(missing) = Fields(like).missing(limiter.policy()) {
+            self.mistake(&place, format!("is {name:?}, which {missing}"));
         }
     }
 }
