@@ -1,7 +1,8 @@
 //! The state that all requests share, and who may change it.
 
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate_http::client_address::{ClientAddress, Trust};
@@ -28,10 +29,20 @@ struct Shared {
     /// The places of checks that wait.
     waiting: Arc<ConcurrencyLimit>,
     needs_servers: bool,
+    unknown: Option<Arc<Unknown>>,
     metrics: Metrics,
 }
 
+/// The names of limiters that proxies have asked about and that are not there, and what is told of each.
+struct Unknown {
+    told: Mutex<HashSet<String>>,
+    tell: Box<dyn Fn(&str) + Send + Sync>,
+}
+
 impl Service {
+    /// Most names of limiters that are not there of which the observer is told.
+    const MAX_UNKNOWN: usize = 100;
+
     /// Most checks that wait in line at a time, unless another number is given.
     pub const MAX_WAITING: usize = 10_000;
 
@@ -54,6 +65,7 @@ impl Service {
             max_checks: 1_000,
             waiting: Arc::new(ConcurrencyLimit::new(Service::MAX_WAITING as u64)),
             needs_servers: false,
+            unknown: None,
             metrics,
         };
         Service { shared: Arc::new(shared) }
@@ -97,6 +109,25 @@ impl Service {
     #[must_use]
     pub fn ready_needs_servers(self) -> Service {
         self.change(|shared| shared.needs_servers = true)
+    }
+
+    /// Calls `observer` with the name of a limiter that `/v1/auth` is asked about and that is not there, once for each of the
+    /// first 100 names: for a log, since some proxies show the answer to nobody.
+    #[must_use]
+    pub fn on_unknown_limiter(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Service {
+        let unknown = Unknown { told: Mutex::default(), tell: Box::new(observer) };
+        self.change(|shared| shared.unknown = Some(Arc::new(unknown)))
+    }
+
+    pub(crate) fn tell_unknown(&self, name: &str) {
+        let Some(Unknown { told, tell }) = self.shared.unknown.as_deref() else { return };
+        let is_new = {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.len() < Service::MAX_UNKNOWN && told.insert(name.to_owned())
+        };
+        if is_new {
+            tell(name);
+        }
     }
 
     /// Returns the limiters.
@@ -210,6 +241,13 @@ pub enum TokenError {
         "the administrative token has a space or a character outside of ASCII: use letters, digits and signs"
     )]
     Characters,
+}
+
+/// Does not show the function.
+impl fmt::Debug for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unknown").field("told", &self.told).finish_non_exhaustive()
+    }
 }
 
 fn whole_addresses(clients: ClientAddress) -> ClientAddress {

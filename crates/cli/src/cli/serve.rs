@@ -88,7 +88,7 @@ pub(super) struct ServeArgs {
     /// Any program that can connect can take permits. By default those are the programs of this machine.
     #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = values::address)]
     listen: SocketAddr,
-    /// Name by which the service may be addressed in `Host`, such as limits.example; may be given several times
+    /// Name by which the service may be addressed in `Host`, such as limits.example or *.example.org; may be given several times
     ///
     /// `*.` stands for all names below the rest. Addresses, localhost and names without a point are known. Any other gets
     /// 421 over HTTP/1.1: it may be the name of a stranger whose page has been led here.
@@ -168,7 +168,10 @@ impl ServeArgs {
     fn service(&self, limiters: Limiters, file: Option<PolicyFile>) -> Result<Service, Failure> {
         let trust = Trust::hops(self.proxies).map_err(|error| Failure::Use(error.to_string()))?;
         let clients = ClientAddress::x_forwarded_for(trust);
-        let mut service = Service::new(limiters).clients(clients).max_waiting(self.max_waiting);
+        let service = Service::new(limiters).clients(clients).max_waiting(self.max_waiting);
+        let mut service = service.on_unknown_limiter(|name| {
+            tell(&format_args!("/v1/auth is asked about the limiter {name:?}, which is not there"));
+        });
         if let Some(file) = file {
             service = service.policy_file(file);
         }

@@ -86,7 +86,7 @@ pub(super) struct Asked {
     /// Names of limiters, separated by commas. By default all whose policies judge the request.
     limiters: Option<String>,
     /// Status of a denial, from 400 to 599. By default 429. nginx's `auth_request` lets only 401 and 403
-    /// be denials.
+    /// be denials. A server that gives no answer is none, and stays 503.
     denied: Option<u16>,
     /// Fields in which the proxy tells the method and the path: `forwarded`, the default, for
     /// `X-Forwarded-Method` and `X-Forwarded-Uri`, or `original` for `X-Original-Method` and
@@ -105,9 +105,9 @@ pub(super) struct Asked {
     responses(
         (status = 204, description = "It may pass"),
         (status = 400, description = "A parameter is wrong, the client's address is not known, or a field is missing that a limiter depends on", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has one of the names, or the policy has levels only, which are not asked here", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
-        (status = 503, description = "The server of a limiter gives no answer, and the limiter's policy is to refuse then. With `denied`, that status"),
+        (status = 503, description = "The server of a limiter gives no answer, and the limiter's policy is to refuse then"),
     )
 )]
 pub(super) async fn auth(
@@ -136,8 +136,14 @@ pub(super) async fn auth(
     let names: Option<Vec<&str>> =
         asked.limiters.as_deref().map(|names| names.split(',').collect());
     if let Some(unknown) = names.iter().flatten().find(|name| in_force.get(name).is_none()) {
+        service.tell_unknown(unknown);
         let detail =
             format!("`limiters`: no limiter is named {unknown:?}; GET /v1/limiters lists them");
+        return Err(Failure::new(StatusCode::NOT_FOUND, detail));
+    }
+    let has_levels = || !service.limiters().registry().hierarchy().levels().is_empty();
+    if names.is_none() && in_force.all().is_empty() && has_levels() {
+        let detail = "the policy has levels only, which are not asked here: POST /v1/levels/check";
         return Err(Failure::new(StatusCode::NOT_FOUND, detail));
     }
     if let Some(twice) = asked.fields.given_twice(&headers) {
@@ -158,16 +164,17 @@ pub(super) async fn auth(
     }
 }
 
-/// Returns the answer to a request that may not pass, with a status that the proxy has asked for.
-fn refuse(status: Option<StatusCode>, answer: &Answer<'_>) -> Response {
+/// Returns the answer to a request that may not pass, with the status of a denial that the proxy has asked for.
+fn refuse(denied: Option<StatusCode>, answer: &Answer<'_>) -> Response {
     let mut response = axum::Json(answer).into_response();
     // A limiter whose server is away says nothing about the client.
-    let (usual, wait) = if answer.is_unavailable() {
+    let (status, wait) = if answer.is_unavailable() {
         (StatusCode::SERVICE_UNAVAILABLE, Some(ASK_AGAIN))
     } else {
-        (StatusCode::TOO_MANY_REQUESTS, answer.retry_after.map(|wait| wait.0))
+        let denied = denied.unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+        (denied, answer.retry_after.map(|wait| wait.0))
     };
-    *response.status_mut() = status.unwrap_or(usual);
+    *response.status_mut() = status;
     if wait.is_some() {
         write_retry_after(response.headers_mut(), wait);
     }

@@ -1,8 +1,11 @@
 //! Proxies that ask whether a request may pass.
 
-use reqwest::Response;
+use std::sync::{Arc, Mutex};
 
-use super::running::{POLICY, Running, failure};
+use reqwest::Response;
+use sluicegate_serve::Bounds;
+
+use super::running::{POLICY, Running, failure, service_of};
 
 /// The fields of a request as each proxy sends them: the parameter that names them, method, path and client.
 const SHAPES: [(&str, &str, &str, &str); 3] = [
@@ -130,6 +133,22 @@ async fn the_status_of_a_denial_can_be_chosen() {
         let (got, detail) = failure(ask(&service, query, &fields).await).await;
         assert!(got == status && detail.contains(words), "{query}: {got} {detail}");
     }
+    service.end().await;
+}
+
+#[tokio::test]
+async fn each_name_that_is_not_there_is_told_once() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&told);
+    let service = service_of(POLICY)
+        .on_unknown_limiter(move |name| into.lock().unwrap().push(name.to_owned()));
+    let service = Running::start(service, Bounds::default()).await;
+    let client = [("x-forwarded-for", "192.0.2.1")];
+    for name in ["old", "all", "old", "older", "old"] {
+        let status = ask(&service, &format!("?limiters={name}"), &client).await.status();
+        assert_eq!(status, if name == "all" { 204 } else { 404 });
+    }
+    assert_eq!(*told.lock().unwrap(), ["old", "older"]);
     service.end().await;
 }
 

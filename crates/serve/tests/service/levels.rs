@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sluicegate_policy::Policies;
 use sluicegate_serve::{AdminToken, Bounds};
 
-use super::running::{Running, service_of};
+use super::running::{Running, failure, service_of};
 
 const TOKEN: &str = "a-secret-for-tests";
 
@@ -29,6 +29,15 @@ overrides = { "acme/*" = { limit = 2 } }
 fn ask(org: &str, user: &str, input: u64, output: u64) -> Value {
     let fields = json!({ "org": org, "user": user });
     json!({ "fields": fields, "amounts": { "input": input, "output": output } })
+}
+
+#[tokio::test]
+async fn a_proxy_is_told_that_levels_are_not_asked() {
+    let service = Running::of(POLICY).await;
+    let auth = service.client.get(service.url("/v1/auth")).header("x-forwarded-for", "192.0.2.7");
+    let (status, detail) = failure(auth.send().await.unwrap()).await;
+    assert!(status == 404 && detail.contains("levels only"), "{status} {detail}");
+    service.end().await;
 }
 
 async fn check(service: &Running, body: &Value) -> Value {

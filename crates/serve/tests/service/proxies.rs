@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::Router;
 use axum::routing::get;
 use reqwest::{Client, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::running::{POLICY, Running};
 use crate::proxy::Proxy;
@@ -29,7 +30,8 @@ fn configured(heading: &str, service: SocketAddr, upstream: SocketAddr) -> Strin
 async fn upstream() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let routes = Router::new().fallback(get(|| async { "hello" }));
+    let refused = || async { StatusCode::UNAUTHORIZED };
+    let routes = Router::new().fallback(get(|| async { "hello" }).post(refused));
     tokio::spawn(async move { axum::serve(listener, routes).await });
     address
 }
@@ -92,7 +94,7 @@ async fn nginx_asks_by_auth_request() {
 #[tokio::test]
 async fn nginx_refuses_requests_or_lets_them_pass_when_the_service_is_gone() {
     let (service, upstream) = (service().await, upstream().await);
-    let (_, rest) = PAGE.split_once("To let them pass").unwrap();
+    let (_, rest) = PAGE.split_once("To let all of these pass").unwrap();
     let beside = rest.split('`').find(|code| code.starts_with("location @open")).unwrap();
     let (_, inside) = rest.split_once("```nginx\n").unwrap();
     let (inside, _) = inside.split_once("```").unwrap();
@@ -107,6 +109,53 @@ async fn nginx_refuses_requests_or_lets_them_pass_when_the_service_is_gone() {
     assert_eq!((status(&closed).await, status(&open).await, status(&open).await), (200, 200, 429));
     service.end().await;
     assert_eq!((status(&closed).await, status(&open).await), (500, 200));
+    // One whose policy has another name for the limiter.
+    let renamed = Running::of(POLICY).await;
+    let closed = nginx(renamed.address, upstream, "", "");
+    let open = nginx(renamed.address, upstream, inside, beside);
+    assert_eq!((status(&closed).await, status(&open).await), (500, 200));
+    renamed.end().await;
+}
+
+/// Whatever a client sends beside its log-in, its failures are counted, and those of others are not.
+#[tokio::test]
+async fn nginx_reports_offences_after_the_answer() {
+    let (_, rest) = PAGE.split_once("# limits.toml\n").unwrap();
+    let (policy, _) = rest.split_once("```").unwrap();
+    let (service, upstream) = (Running::of(policy).await, upstream().await);
+    let (_, rest) = PAGE.split_once("### Offences after the answer").unwrap();
+    let offence = rest.split("```").nth(1).and_then(|block| block.strip_prefix("nginx\n")).unwrap();
+    let block = configured("## nginx", service.address, upstream);
+    let block = block.replace("listen 8000;", &format!("listen LISTEN; {offence}"));
+    let block = block.replace("limiters=per-client", "limiters=per-client,log-ins");
+    let block = block.replace("location / {", "location / { post_action /offence;");
+    let proxy = crate::nginx::start(&block);
+    // As a browser sends a form, with a path as it is written here.
+    let post = async |path: &str| {
+        let mut connection = tokio::net::TcpStream::connect(proxy.address).await.unwrap();
+        let fields = "host: shop.example\r\norigin: https://shop.example\r\nconnection: close";
+        let request = format!("POST {path} HTTP/1.1\r\n{fields}\r\ncontent-length: 1\r\n\r\nx");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await.unwrap();
+        answer.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    // Each is refused by the upstream, and only log-ins are offences.
+    for path in ["/other", "/other?/login"] {
+        for _ in 0..3 {
+            assert_eq!(post(path).await, 401, "{path}");
+        }
+    }
+    for path in ["/login?a", "/%6cogin", "/x\",\"status\":200,\"y\":\"/../login"] {
+        assert_eq!(post(path).await, 401, "{path}");
+    }
+    // The last one is reported after its answer.
+    while post("/login").await != 429 {}
+    let ask = |key| serde_json::json!({ "limiter": "log-ins", "key": key, "cost": 1 });
+    assert_eq!(service.check(ask("127.0.0.1")).await["reason"], "penalized");
+    let other = client_at("127.0.0.3").post(format!("http://{}/login", proxy.address));
+    assert_eq!(other.send().await.unwrap().status(), 401);
+    service.end().await;
 }
 
 /// The connection to the service that waits for the next request is used again.
