@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use sluicegate_policy::{RemoteHandle, RemotePass, RemoteRefusal, escaped};
+use sluicegate_policy::{RegistryError, RemoteHandle, RemotePass, RemoteRefusal, escaped};
 use sluicegate_serve::decision::kept_key;
 use tokio::runtime;
 
@@ -61,14 +61,18 @@ impl RedisCommandArgs {
         let policies = args.read.read(&args.policy)?;
         let (registry, _servers) = args.redis.registry(policies, runtime.handle())?;
         let limiter = registry.remote(&args.limiter);
-        let limiter = limiter.map_err(|error| Failure::Use(error.to_string()))?;
+        let limiter = limiter.map_err(|error| Failure::Use(not_on_server(&error)))?;
         let key = kept_key(&limiter.policy(), &args.key);
         let key = key.map_err(|error| Failure::Use(error.to_string()))?;
         let text = runtime.block_on(async {
             if is_reset {
                 limiter.reset(&key).await.map_err(|error| unreachable(&error))?;
             }
-            show(&limiter, &key).await
+            let mut text = show(&limiter, &key).await?;
+            if is_reset && limiter.leases().is_some() {
+                text.push_str("services    learn of the reset within a second: they have leases\n");
+            }
+            Ok::<_, Failure>(text)
         })?;
         print(text.as_bytes())
     }
@@ -104,6 +108,22 @@ async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// Returns why there is no such limiter on a server.
+fn not_on_server(error: &RegistryError) -> String {
+    match error {
+        RegistryError::IsNotRemote { name } => format!(
+            "limiter \"{}\" is kept in the memory of each service, because it has `max_keys` or `store = \"table\"`, or because \
+             neither its `store` nor --redis names a server: ask a service by POST /v1/peek and /v1/reset",
+            escaped(name)
+        ),
+        error => error.to_string(),
+    }
+}
+
 fn unreachable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::Io { what: "redis".to_owned(), error: std::io::Error::other(error.to_string()) }
+    let mut text = error.to_string();
+    if text.contains("NOAUTH") || text.contains("WRONGPASS") {
+        text += "; give the password by --redis-password-file, or `password_file` of the store";
+    }
+    Failure::Io { what: "redis".to_owned(), error: std::io::Error::other(text) }
 }

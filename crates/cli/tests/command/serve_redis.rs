@@ -183,6 +183,19 @@ fn a_key_on_the_server_is_shown_and_reset() {
     }
     let said = stderr(&run_of("show", "day", "").code(2));
     assert!(said.contains("`key` is missing"), "{said}");
+    let here = redis.file(
+        "here.toml",
+        "limiters.here = { policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\", max_keys = 9 }\n",
+    );
+    let command = sluicegate().args(["redis", "show", "--policy", &here, "here", "ada"]).assert();
+    let said = stderr(&command.code(2));
+    assert!(
+        said.contains("is kept in the memory of each service, because it has `max_keys`"),
+        "{said}"
+    );
+    redis.tell(&["CONFIG", "SET", "requirepass", "s3cret"]);
+    let said = stderr(&run("show", "day").code(1));
+    assert!(said.contains("NOAUTH") && said.contains("--redis-password-file"), "{said}");
     let said = stderr(&run("show", "dya").code(2));
     assert!(said.contains("dya"), "{said}");
     redis.end();

@@ -176,7 +176,7 @@ impl fmt::Display for Event {
             Event::Replaced { old, new } => change(f, "replaced", old, new),
             Event::Removed { old } => {
                 let name = crate::escaped(&old.name);
-                write!(f, "limiter \"{name}\" removed; its handles go on with: {}", old.kind)
+                write!(f, "limiter \"{name}\" removed; it was: {}", old.kind)
             }
             Event::Levels { levels } => {
                 let levels = levels

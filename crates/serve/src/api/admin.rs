@@ -21,7 +21,8 @@ impl FromRequestParts<Service> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Admin, Response> {
         let Some(token) = service.admin_token() else {
-            let detail = "administrative verbs are off: start the service with a token for them";
+            let detail =
+                "administrative verbs are off: start the service with --admin-token-file FILE";
             return Err(Failure::new(StatusCode::FORBIDDEN, detail).into_response());
         };
         let given = parts.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);

@@ -1,8 +1,9 @@
 //! Waits as numbers.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -23,11 +24,33 @@ impl Serialize for Seconds {
 /// Reads a number from 0 on. One that is too large counts as the longest time there is.
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Seconds, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
+        deserializer.deserialize_f64(Number)
+    }
+}
+
+struct Number;
+
+impl Visitor<'_> for Number {
+    type Value = Seconds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of seconds, such as 0.25")
+    }
+
+    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Seconds, E> {
         if seconds >= 0.0 {
             return Ok(Seconds(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)));
         }
-        Err(Error::custom(format_args!("{seconds} is no time: must be 0 seconds or more")))
+        Err(E::custom(format_args!("{seconds} is no time: must be 0 seconds or more")))
+    }
+
+    fn visit_u64<E>(self, seconds: u64) -> Result<Seconds, E> {
+        Ok(Seconds(Duration::from_secs(seconds)))
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
+        // One that is not negative comes as the other type.
+        Err(E::custom(format_args!("{seconds} is no time: must be 0 seconds or more")))
     }
 }
 
@@ -48,6 +71,8 @@ mod tests {
         for wrong in ["-1", "-0.5", "1e999", "\"1\"", "null"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let error = read("\"3s\"").unwrap_err().to_string();
+        assert!(error.contains("\"3s\", expected a number of seconds, such as 0.25"), "{error}");
     }
 
     #[test]
