@@ -355,8 +355,11 @@ fn a_limiter_that_takes_too_much_memory_leaves_the_others_their_answers() {
     };
     let policy = limiter("logs", "weighted_log") + &limiter("windows", "sliding_window");
     folder.file("limits.toml", policy);
-    let args =
-        ["suggest", "--policy", "limits.toml", "--sample", "--max-memory", "16 MiB", "--json"];
+    let line = |client: usize| {
+        format!("192.0.2.{client} - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 7\n")
+    };
+    folder.file("a.log", (0..200).map(|number| line(number % 8)).collect::<String>());
+    let args = ["suggest", "--policy", "limits.toml", "--max-memory", "2 MiB", "--json", "a.log"];
     let found = output(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
     let why = found["without"][0]["why"].as_str().unwrap();
     assert!(found["without"][0]["name"] == "logs" && why.contains("a `capacity`"), "{found}");
