@@ -115,8 +115,9 @@ pub(crate) fn replay(
                             key.denied += 1;
                         }
                         key.seen = (key.seen.0.min(stamp), stamp);
-                        // A lack of space is no offence; what the shared bucket refuses is.
-                        let is_shared = matches!(rule.store.when_full, WhenFull::Share(_));
+                        // A lack of space is no offence; a refusal by the shared bucket is, if it could have granted
+                        // the request.
+                        let is_shared = matches!(rule.store.when_full, WhenFull::Share(quota) if permits <= quota.burst());
                         let refused = (key.denied > denied).then_some(!is_full || is_shared);
                         if let Some(penalty) = &rule.penalty
                             && offenders::is_offence(penalty, &line, refused)
