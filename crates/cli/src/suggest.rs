@@ -148,10 +148,8 @@ pub fn suggest(
             }
         };
         let name = why.limiter();
-        let is_of = |rule: &Rule| {
-            name.strip_prefix(&*rule.name)
-                .is_some_and(|part| part.is_empty() || part.starts_with(": "))
-        };
+        let is_of =
+            |rule: &Rule| dial::parts(&rule.kind).iter().any(|part| full_name(rule, part) == name);
         policy.rules.retain(|rule| !is_of(rule));
         too_large.push(Without { name: name.to_owned(), why: why.to_string().into() });
     }
@@ -258,7 +256,12 @@ fn full_name(rule: &Rule, part: &Part) -> String {
 /// Returns the limiters with the numbers that were found, as a policy to paste.
 fn to_paste(policy: &Policy, subjects: &[Subject], searches: &[Search]) -> String {
     let changes = subjects.iter().zip(searches).flat_map(|(subject, search)| {
-        let kind = search.found().and_then(|number| subject.vary.with(&subject.rule.kind, number));
+        // A number that no line's cost speaks for is not printed.
+        let has_costs = subject.lacking.no_cost < subject.judged();
+        let kind = search
+            .found()
+            .filter(|_| has_costs)
+            .and_then(|number| subject.vary.with(&subject.rule.kind, number));
         let fields = kind.map(|kind| subject.vary.fields(&kind)).unwrap_or_default();
         let change = |(field, value, is_added)| Change {
             limiter: subject.rule.name.clone(),

@@ -379,6 +379,7 @@ fn a_cost_that_no_line_has_gives_no_number() {
         let args = [command, "--policy", "limits.toml", "--sample"];
         let run = sluicegate().current_dir(folder.0.path()).args(args).assert().success();
         assert!(stdout(&run).contains(said), "{}", stdout(&run));
+        assert!(!stdout(&run).contains("policy to paste"), "{}", stdout(&run));
     }
 }
 

@@ -101,16 +101,11 @@ impl Checks<'_> {
         let address = name.split('/').next().unwrap_or_default();
         let looks_like_one = address.contains(['.', ':'])
             && address.bytes().all(|byte| byte.is_ascii_hexdigit() || b".:[]".contains(&byte));
-        match network(name) {
+        let (title, label) = match network(name) {
             None if looks_like_one => {
                 let title = format!("no client has the key \"{}\"", escaped(name));
                 let label = "must be an address or a network, such as 192.0.2.7 or 10.0.0.0/8";
-                self.warnings.push(Problem::new(
-                    entry.name_span.clone(),
-                    "overrides",
-                    title,
-                    label,
-                ));
+                (title, label)
             }
             Some(network)
                 if name.contains('/')
@@ -118,15 +113,11 @@ impl Checks<'_> {
             {
                 let title = format!("\"{name}\" is the network {network}");
                 let label = "write the network, or the address without its length";
-                self.warnings.push(Problem::new(
-                    entry.name_span.clone(),
-                    "overrides",
-                    title,
-                    label,
-                ));
+                (title, label)
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.warnings.push(Problem::new(entry.name_span.clone(), "overrides", title, label));
     }
 
     fn warn_of_equal_windows(&mut self, limits: &Node) {
