@@ -141,11 +141,7 @@ impl Publisher {
     /// Publishes all limiters of a registry, also those to come. Their answers are published if the registry
     /// is [counted](sluicegate_policy::Registry::counted).
     #[cfg(feature = "policy")]
-    pub fn registry<C, U>(self, registry: &sluicegate_policy::Registry<C, U>) -> Publisher
-    where
-        C: sluicegate_policy::SharedClock,
-        U: sluicegate_policy::SharedClock,
-    {
+    pub fn registry(self, registry: &sluicegate_policy::Registry) -> Publisher {
         self.with(registry.clone())
     }
 

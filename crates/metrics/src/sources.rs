@@ -98,11 +98,7 @@ impl Source for TimeLimiter {
 }
 
 #[cfg(feature = "policy")]
-impl<C, U> Source for sluicegate_policy::Registry<C, U>
-where
-    C: sluicegate_policy::SharedClock,
-    U: sluicegate_policy::SharedClock,
-{
+impl Source for sluicegate_policy::Registry {
     fn read(&self, sample: &mut Sample) {
         for own in self.statistics() {
             let name = own.name.as_str();

@@ -11,6 +11,7 @@
 
 mod level;
 mod levels;
+#[cfg(feature = "registry")]
 pub(crate) mod live;
 mod patterns;
 mod refused;
@@ -29,7 +30,8 @@ pub use self::refused::Refused;
 pub use self::request::{Admitted, Request};
 pub use self::settleable::BoxedSettle;
 
-use self::levels::{Levels, SharedClock};
+use self::levels::Levels;
+use crate::SharedClock;
 
 /// Budgets at several levels, each with a limiter for every key: one request passes all levels,
 /// or takes nothing from any.

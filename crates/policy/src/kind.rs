@@ -15,9 +15,11 @@ use sluicegate::calendar::{Budget, Calendar, CalendarError, CalendarWindow, Week
 use sluicegate::compose::All;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    Clock, ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill,
+    ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill,
     SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
 };
+
+use crate::SharedClock;
 
 /// A limiter of any kind.
 pub type BoxedLimiter = Box<dyn Limiter + Send + Sync>;
@@ -120,10 +122,7 @@ impl Kind {
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
     /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
-    pub fn limiter<C>(&self, clock: C) -> Result<BoxedLimiter, Unbuildable>
-    where
-        C: Clock + Clone + Send + Sync + 'static,
-    {
+    pub fn limiter(&self, clock: SharedClock) -> Result<BoxedLimiter, Unbuildable> {
         Ok(match self {
             Kind::TokenBucket { quota, initial } => {
                 Box::new(TokenBucket::with_clock(*quota, clock).starting_with(*initial)?)
@@ -158,7 +157,7 @@ impl Kind {
             }
             Kind::All(parts) => {
                 let parts: Result<Vec<_>, _> =
-                    parts.iter().map(|part| part.limiter(clock.clone())).collect();
+                    parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
                 Box::new(All::new(parts?)?)
             }
         })

@@ -117,6 +117,7 @@
 //! The example `gateway` limits the input, output and total tokens of calls to language models.
 
 mod check;
+mod clock;
 mod cost;
 mod error_snippet;
 mod explain;
@@ -135,6 +136,7 @@ mod penalty;
 mod policies;
 mod problem;
 mod redis_store;
+#[cfg(feature = "registry")]
 mod registry;
 mod request;
 mod schema;
@@ -142,10 +144,12 @@ mod store;
 mod subject;
 mod tree;
 
+pub use self::clock::SharedClock;
 pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
 pub use self::filter::{Filter, Networks, Texts};
 pub use self::format::Format;
+#[cfg(feature = "registry")]
 pub use self::hierarchy::live::{HierarchyHandle, LevelAnswer, LevelAnswers, LevelRequestError};
 pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
@@ -165,25 +169,27 @@ pub use self::policies::file::PolicyFile;
 pub use self::policies::{LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
 pub use self::redis_store::{Lease, OnFailure, PasswordFrom, RedisStore};
-pub use self::registry::Registry;
-pub use self::registry::algorithm::Algorithm;
-pub use self::registry::before_wait::BeforeWait;
-pub use self::registry::clocks::SharedClock;
-pub use self::registry::event::{Event, RegistryError, ReloadError};
-pub use self::registry::handle::LimiterHandle;
-pub use self::registry::keyed_handle::KeyedHandle;
-pub use self::registry::offence::OffenceError;
-pub use self::registry::remote::{
-    ConnectError, Connector, RemoteAnswer, RemoteFuture, RemoteHandle, RemoteLimits, RemotePass,
-    RemoteRefusal, RemoteVerb,
-};
-pub use self::registry::remote_failure::RemoteFailure;
-pub use self::registry::servers::{FallbackCounts, LeaseStatistics, ServerStatistics};
-pub use self::registry::shadow::{Pass, ShadowCounts};
-pub use self::registry::statistics::LimiterStatistics;
-pub use self::registry::waiting::WaitError;
 #[cfg(feature = "watch")]
 pub use self::registry::watch::Watch;
+#[cfg(feature = "registry")]
+pub use self::registry::{
+    Registry,
+    algorithm::Algorithm,
+    before_wait::BeforeWait,
+    event::{Event, RegistryError, ReloadError},
+    handle::LimiterHandle,
+    keyed_handle::KeyedHandle,
+    offence::OffenceError,
+    remote::{
+        ConnectError, Connector, RemoteAnswer, RemoteFuture, RemoteHandle, RemoteLimits,
+        RemotePass, RemoteRefusal, RemoteVerb,
+    },
+    remote_failure::RemoteFailure,
+    servers::{FallbackCounts, LeaseStatistics, ServerStatistics},
+    shadow::{Pass, ShadowCounts},
+    statistics::LimiterStatistics,
+    waiting::WaitError,
+};
 pub use self::request::{Named, RequestFields};
 pub use self::schema::json_schema;
 pub use self::store::{Room, Size, Store};

@@ -201,6 +201,7 @@ impl Policies {
     }
 
     /// Returns the limiters and the levels, without the warnings.
+    #[cfg(feature = "registry")]
     pub(crate) fn into_parts(self) -> (Vec<LimiterPolicy>, Vec<LevelPolicy>) {
         (self.limiters, self.hierarchy)
     }

@@ -59,16 +59,17 @@ use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use sluicegate::TokenBucket;
 use sluicegate::clock::{DefaultClock, UnixClock};
+use sluicegate::{Clock, TokenBucket};
 
-use self::clocks::{Clocks, SharedClock};
+use self::clocks::Clocks;
 use self::event::{RegistryError, ReloadError};
 use self::handle::LimiterHandle;
 use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names, UnkeyedSlot, WithName};
 use self::observers::Observers;
 use self::remote::{Connector, RemoteHandle};
+use crate::SharedClock;
 use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 
 /// The limiters of a policy file by name. Their terms can be changed while they are in use.
@@ -145,15 +146,15 @@ use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 /// Decisions do not wait for a change in one step. For any other they wait while it is made; with keys,
 /// while all of them are changed or carried over.
 #[derive(Clone)]
-pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
-    shared: Arc<Shared<C, U>>,
+pub struct Registry {
+    shared: Arc<Shared>,
 }
 
-struct Shared<C: SharedClock, U: SharedClock> {
-    clocks: Clocks<C, U>,
+struct Shared {
+    clocks: Clocks,
     /// The client of servers, if there is one.
     connector: Option<Arc<dyn Connector>>,
-    names: Names<C, U>,
+    names: Names,
     hierarchy: HierarchyHandle,
     /// Held while terms change, so that changes come one after the other.
     reload: Mutex<()>,
@@ -182,7 +183,7 @@ impl Registry {
         policies: Policies,
         connector: Arc<dyn Connector>,
     ) -> Result<Registry, ReloadError> {
-        let clocks = Clocks { elapsed: DefaultClock::default(), unix: UnixClock::new() };
+        let clocks = Clocks::new(DefaultClock::default(), UnixClock::new());
         Registry::build(policies, clocks, Some(connector))
     }
 
@@ -195,42 +196,40 @@ impl Registry {
     pub fn open(file: impl Into<PolicyFile>) -> Result<Registry, ReloadError> {
         Registry::new(Policies::from_path(file)?)
     }
-}
 
-#[expect(clippy::mismatching_type_param_order, reason = "both clocks are one")]
-impl<C: SharedClock> Registry<C, C> {
-    /// Creates the limiters of `policies`, all of which read clones of `clock`: in nanoseconds since
+    /// Creates the limiters of `policies`, all of which read `clock`: in nanoseconds since
     /// the Unix epoch, for windows that begin at fixed times.
     ///
     /// # Errors
     ///
     /// The same as for [`with_clocks`](Registry::with_clocks).
-    pub fn with_clock(policies: Policies, clock: C) -> Result<Registry<C, C>, ReloadError> {
-        Registry::with_clocks(policies, clock.clone(), clock)
+    pub fn with_clock(
+        policies: Policies,
+        clock: impl Clock + Send + Sync + 'static,
+    ) -> Result<Registry, ReloadError> {
+        let clock: SharedClock = Arc::new(clock);
+        Registry::build(policies, Clocks { elapsed: Arc::clone(&clock), unix: clock }, None)
     }
-}
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
-    /// 1970 on, read clones of `unix`, in nanoseconds since the Unix epoch; all others clones of
-    /// `clock`.
+    /// 1970 on, read `unix`, in nanoseconds since the Unix epoch; all others read `clock`.
     ///
     /// # Errors
     ///
     /// [`ReloadError::Unbuildable`], which checked policies do not lead to.
     pub fn with_clocks(
         policies: Policies,
-        clock: C,
-        unix: U,
-    ) -> Result<Registry<C, U>, ReloadError> {
-        Registry::build(policies, Clocks { elapsed: clock, unix }, None)
+        clock: impl Clock + Send + Sync + 'static,
+        unix: impl Clock + Send + Sync + 'static,
+    ) -> Result<Registry, ReloadError> {
+        Registry::build(policies, Clocks::new(clock, unix), None)
     }
 
     fn build(
         policies: Policies,
-        clocks: Clocks<C, U>,
+        clocks: Clocks,
         connector: Option<Arc<dyn Connector>>,
-    ) -> Result<Registry<C, U>, ReloadError> {
+    ) -> Result<Registry, ReloadError> {
         let shared = Shared {
             clocks,
             connector,
@@ -257,7 +256,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// * [`RegistryError::Unknown`], with the most similar name.
     /// * [`RegistryError::HasKeys`] if it is divided by keys.
     /// * [`RegistryError::IsRemote`] if its keys are on a server.
-    pub fn limiter(&self, name: &str) -> Result<LimiterHandle<C, U>, RegistryError> {
+    pub fn limiter(&self, name: &str) -> Result<LimiterHandle, RegistryError> {
         let (name, slot) = self.unkeyed(name)?;
         Ok(LimiterHandle::new(&name, &slot))
     }
@@ -271,7 +270,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// * [`RegistryError::Unknown`], with the most similar name.
     /// * [`RegistryError::HasNoKeys`] if its policy has `key = "all"`.
     /// * [`RegistryError::IsRemote`] if its keys are on a server.
-    pub fn keyed(&self, name: &str) -> Result<KeyedHandle<C, U>, RegistryError> {
+    pub fn keyed(&self, name: &str) -> Result<KeyedHandle, RegistryError> {
         match self.form(name)? {
             (name, Form::Keys(slot)) => Ok(KeyedHandle::new(&name, &slot)),
             (name, Form::One(_)) => Err(RegistryError::HasNoKeys { name: name.to_string() }),
@@ -302,14 +301,13 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// # Errors
     ///
     /// Those of [`limiter`](Registry::limiter), and [`RegistryError::OtherType`] if it is not an `L`.
-    /// A `CalendarWindow`, a `Budget` and a `FixedWindow` are on the clock `U`, all others on `C`. An
-    /// `all` has no type that can be named.
+    /// All of them are on a [`SharedClock`]. An `all` has no type that can be named.
     ///
     /// # Examples
     ///
     /// ```
     /// use sluicegate::{Gcra, TokenBucket};
-    /// use sluicegate_policy::{Policies, Registry};
+    /// use sluicegate_policy::{Policies, Registry, SharedClock};
     /// use std::sync::Arc;
     ///
     /// let registry = Registry::new(Policies::from_toml("p.toml", r#"
@@ -320,10 +318,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// rate = { amount = 10, interval = "1 second" }
     /// max_debt = 50
     /// "#)?)?;
-    /// let pages: Arc<TokenBucket> = registry.typed("pages")?;
+    /// let pages: Arc<TokenBucket<SharedClock>> = registry.typed("pages")?;
     /// assert_eq!(pages.force(120)?.remaining(), 0);
     /// assert!(registry.limiter("pages")?.try_acquire(1).is_err());
-    /// assert!(registry.typed::<Gcra>("pages").is_err());
+    /// assert!(registry.typed::<Gcra<SharedClock>>("pages").is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn typed<L: Any + Send + Sync>(&self, name: &str) -> Result<Arc<L>, RegistryError> {
@@ -338,7 +336,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Returns the token bucket `name`, or `None` if there is none of that name; see
     /// [`typed`](Registry::typed).
     #[must_use]
-    pub fn bucket(&self, name: &str) -> Option<Arc<TokenBucket<C>>> {
+    pub fn bucket(&self, name: &str) -> Option<Arc<TokenBucket<SharedClock>>> {
         self.typed(name).ok()
     }
 
@@ -361,7 +359,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     }
 
     /// Returns the slot of a limiter without keys.
-    fn unkeyed(&self, name: &str) -> Result<WithName<Arc<UnkeyedSlot<C, U>>>, RegistryError> {
+    fn unkeyed(&self, name: &str) -> Result<WithName<Arc<UnkeyedSlot>>, RegistryError> {
         match self.form(name)? {
             (name, Form::One(slot)) => Ok((name, slot)),
             (name, Form::Keys(_)) => Err(RegistryError::HasKeys { name: name.to_string() }),
@@ -369,7 +367,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         }
     }
 
-    fn form(&self, name: &str) -> Result<WithName<Form<C, U>>, RegistryError> {
+    fn form(&self, name: &str) -> Result<WithName<Form>, RegistryError> {
         self.shared.names.form(name).ok_or_else(|| RegistryError::Unknown {
             name: name.to_owned(),
             nearest: self.shared.names.nearest(name),
@@ -378,7 +376,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
 }
 
 /// Shows the names.
-impl<C: SharedClock, U: SharedClock> fmt::Debug for Registry<C, U> {
+impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry").field("names", &self.names()).finish_non_exhaustive()
     }

@@ -56,7 +56,7 @@ fn the_bytes_of_a_limiter_are_those_that_it_allocates() {
     for (name, kind) in kinds() {
         let said = kind.own_bytes();
         let before = held_bytes();
-        let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+        let limiter = kind.limiter(clock.clone()).unwrap();
         let counted = held_bytes() - before;
         drop(limiter);
         assert_eq!(said, counted as u64, "{name}");

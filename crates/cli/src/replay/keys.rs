@@ -72,7 +72,7 @@ pub(crate) fn is_of_store(rule: &Rule) -> bool {
 
 /// Returns a function that creates the limiter of a key.
 fn limiters(rule: Rule, clock: Arc<ManualClock>) -> impl Fn(&[u8]) -> BoxedLimiter + Send + Sync {
-    move |key| rule.kind_of(key).limiter(Arc::clone(&clock)).expect(CHECKED)
+    move |key| rule.kind_of(key).limiter(clock.clone()).expect(CHECKED)
 }
 
 impl<L: PerKey<Vec<u8>>> Keys for Exact<L> {

@@ -81,7 +81,7 @@ impl Shape {
 impl Queue {
     fn new(kind: &Kind, since_nanos: u64) -> Queue {
         let clock = Arc::new(ManualClock::at(since_nanos));
-        let limiter = kind.limiter(Arc::clone(&clock));
+        let limiter = kind.limiter(clock.clone());
         Queue { limiter: limiter.expect("the policy built one with these numbers"), clock }
     }
 

@@ -235,7 +235,7 @@ pub(super) fn new_limiter(
     if let Some(begin_nanos) = begin_nanos {
         clock.set_nanos(begin_nanos);
     }
-    let limiter = kind.limiter(Arc::clone(clock)).ok();
+    let limiter = kind.limiter(clock.clone()).ok();
     clock.set_nanos(now_nanos);
     limiter
 }

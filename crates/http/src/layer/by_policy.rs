@@ -3,9 +3,9 @@
 mod request;
 
 use http::request::Parts;
+use sluicegate::Denied;
 use sluicegate::penalty::Standing;
 use sluicegate::wait::AcquireError;
-use sluicegate::{Clock, Denied};
 use sluicegate_policy::{
     BeforeWait, Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
 };
@@ -142,11 +142,7 @@ fn denial(permits: u64, refused: &RefusalReason) -> Option<Denied> {
 /// Writes the trait for one form of handles, whose keys `$keys` are the arguments of its calls.
 macro_rules! by_policy {
     ($Handle:ident, $Key:ty, |$handle:ident, $key:ident| ($($arguments:expr)?), $text:expr) => {
-        impl<C, U> Take<$Key> for ByPolicy<$Handle<C, U>>
-        where
-            C: Clock + Clone + Send + Sync + 'static,
-            U: Clock + Clone + Send + Sync + 'static,
-        {
+        impl Take<$Key> for ByPolicy<$Handle> {
             fn cost_of(&self, $key: &$Key, request: &Parts) -> Result<u64, RefusalReason> {
                 let $handle = &self.handle;
                 cost_of(&$handle.policy(), request, $text)
@@ -231,11 +227,7 @@ macro_rules! by_policy {
             }
         }
 
-        impl<C, U> ByPolicy<$Handle<C, U>>
-        where
-            C: Clock + Clone + Send + Sync + 'static,
-            U: Clock + Clone + Send + Sync + 'static,
-        {
+        impl ByPolicy<$Handle> {
             /// Returns the reason for a denial, which may be that of a penalty unless a wait may help.
             fn reason(&self, $key: &$Key, denied: BeforeWait) -> RefusalReason {
                 let $handle = &self.handle;

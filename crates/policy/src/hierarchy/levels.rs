@@ -10,20 +10,24 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use sluicegate::keyed::{Each, KeyEstimate};
-use sluicegate::{Clock, Denied, Grant, Keyed, KeyedLimiter};
+use sluicegate::{Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
 use super::patterns::Patterns;
 use super::refused::Refused;
 use super::settleable::BoxedSettle;
-use crate::Kind;
+use crate::{Kind, SharedClock};
 
 /// All levels. Admissions that outlive their requests share them.
 pub(super) struct Levels {
     all: Box<[Level]>,
     /// The limiters of each level, in the same order.
     stores: Box<[Arc<Store>]>,
-    /// The makers of these limiters.
+    /// The makers of these limiters, which other levels may take over.
+    #[cfg_attr(
+        not(feature = "registry"),
+        expect(dead_code, reason = "only a registry changes levels live")
+    )]
     makers: Box<[Arc<Maker>]>,
 }
 
@@ -31,7 +35,6 @@ pub(super) struct Levels {
 pub(super) type Store = Keyed<String, Each<Arc<BoxedSettle>, Make, SharedClock>>;
 
 /// The clock of all limiters.
-pub(super) type SharedClock = Arc<dyn Clock + Send + Sync>;
 
 /// Makes the limiter of a key.
 type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
@@ -112,6 +115,7 @@ impl Levels {
 
     /// Lets a level go on with the keys of a level of other terms: with the store itself if the policies are the same, or
     /// else with what the keys have used, as far as there is a place for it.
+    #[cfg(feature = "registry")]
     pub(super) fn take_over(&mut self, which: usize, old: &Levels, of: usize, is_same: bool) {
         if is_same {
             self.stores[which] = Arc::clone(&old.stores[of]);

@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use sluicegate::{Denied, Grant, KeyedLimiter};
 
 use super::level::{HierarchyError, LevelPolicy};
-use super::levels::{Levels, SharedClock};
-use crate::escaped;
+use super::levels::Levels;
+use crate::{SharedClock, escaped};
 
 /// The levels of a registry's file, for programs that learn the names of fields and amounts from it: all levels
 /// grant a request, or it takes nothing from any. A clone is the same levels.

@@ -7,10 +7,10 @@ use sluicegate::calendar::{Budget, CalendarWindow, Weekday};
 use sluicegate::compose::All;
 use sluicegate::settle::Settle;
 use sluicegate::window::{Compact, History, MultiWindow, WindowFromFirst};
-use sluicegate::{Clock, FixedWindow, Limiter, SlidingCounter, SlidingWindow};
+use sluicegate::{FixedWindow, Limiter, SlidingCounter, SlidingWindow};
 
-use crate::Kind;
 use crate::kind::{Unbuildable, match_parts};
+use crate::{Kind, SharedClock};
 
 /// A limiter of any kind that can be settled.
 pub type BoxedSettle = Box<dyn SettleAndCarry>;
@@ -31,10 +31,7 @@ pub trait SettleAndCarry: Settle + Send + Sync {
 
 macro_rules! windows {
     ($($Window:ty),*) => {$(
-        impl<C: Clock> SettleAndCarry for $Window
-        where
-            $Window: Settle + Send + Sync,
-        {
+        impl SettleAndCarry for $Window {
             fn counted(&self) -> History {
                 self.snapshot()
             }
@@ -43,19 +40,16 @@ macro_rules! windows {
 }
 
 windows!(
-    FixedWindow<C>,
-    WindowFromFirst<C>,
-    SlidingWindow<C, Compact>,
-    SlidingCounter<C>,
-    MultiWindow<C>,
-    CalendarWindow<C>,
-    Budget<C>
+    FixedWindow<SharedClock>,
+    WindowFromFirst<SharedClock>,
+    SlidingWindow<SharedClock, Compact>,
+    SlidingCounter<SharedClock>,
+    MultiWindow<SharedClock>,
+    CalendarWindow<SharedClock>,
+    Budget<SharedClock>
 );
 
-impl<C: Clock> SettleAndCarry for SettleableBucket<C>
-where
-    SettleableBucket<C>: Settle + Send + Sync,
-{
+impl SettleAndCarry for SettleableBucket<SharedClock> {
     fn counted(&self) -> History {
         let used = |limit: u64, remaining| limit.saturating_sub(remaining);
         let used = Limiter::peek(self, 0).map_or(0, |state| used(state.limit(), state.remaining()));
@@ -109,14 +103,11 @@ impl Kind {
 
     /// Creates a limiter that can be settled, which is full or goes on with what the one `before` counts; or returns
     /// `None` if there is none of this kind.
-    pub(super) fn settleable<C>(
+    pub(super) fn settleable(
         &self,
-        clock: C,
+        clock: SharedClock,
         before: Option<Before<'_>>,
-    ) -> Result<Option<BoxedSettle>, Unbuildable>
-    where
-        C: Clock + Clone + Send + Sync + 'static,
-    {
+    ) -> Result<Option<BoxedSettle>, Unbuildable> {
         /// Boxes a window, and restores the history.
         macro_rules! window {
             ($window:expr) => {{

@@ -1,6 +1,8 @@
 //! A file of policies, and how it is read.
 
-use std::fs::{self, File};
+#[cfg(feature = "registry")]
+use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -62,6 +64,7 @@ impl PolicyFile {
     }
 
     /// Reads and checks it again.
+    #[cfg(feature = "registry")]
     pub(crate) fn policies_again(&self) -> Result<Policies, LoadError> {
         let bytes = self.bytes_again().map_err(|error| self.unreadable(error))?;
         Ok(self.check(&bytes)?)
@@ -76,6 +79,7 @@ impl PolicyFile {
     }
 
     /// Reads it again: a pipe, which may wait for a writer without end, is an error.
+    #[cfg(feature = "registry")]
     pub(crate) fn bytes_again(&self) -> io::Result<Vec<u8>> {
         if fs::metadata(&self.path)?.is_file() {
             return self.bytes();

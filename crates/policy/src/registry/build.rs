@@ -17,7 +17,7 @@ use sluicegate::{
     FixedWindow, Gcra, LeakyBucket, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
 };
 
-use super::clocks::{Clocks, SharedClock};
+use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::kind::match_parts;
 use crate::{Kind, Unbuildable};
@@ -27,15 +27,15 @@ use crate::{Kind, Unbuildable};
 const FROM_FIRST_ROOM: u64 = 16;
 
 /// A limiter, the kind that it is of, and what is to be carried over to another.
-pub(super) struct Before<'a, C: SharedClock, U: SharedClock> {
+pub(super) struct Before<'a> {
     kind: &'a Kind,
-    limiter: &'a LimiterOfKind<C, U>,
+    limiter: &'a LimiterOfKind,
     counted: History,
 }
 
-impl<'a, C: SharedClock, U: SharedClock> Before<'a, C, U> {
+impl<'a> Before<'a> {
     /// Describes a limiter that has counted nothing but what it still knows.
-    pub(super) fn new(kind: &'a Kind, limiter: &'a LimiterOfKind<C, U>) -> Self {
+    pub(super) fn new(kind: &'a Kind, limiter: &'a LimiterOfKind) -> Self {
         Before { kind, limiter, counted: limiter.counted() }
     }
 
@@ -45,14 +45,14 @@ impl<'a, C: SharedClock, U: SharedClock> Before<'a, C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
+impl Clocks {
     /// Creates a limiter of `kind`, without the padding of a hot word if it is that of a `key`.
     pub(super) fn limiter(
         &self,
         kind: &Kind,
         is_of_key: bool,
-        from: Option<&Before<'_, C, U>>,
-    ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
+        from: Option<&Before<'_>>,
+    ) -> Result<LimiterOfKind, Unbuildable> {
         if let Kind::All(parts) = kind {
             return self.all(parts, is_of_key, from);
         }
@@ -146,8 +146,8 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
         &self,
         parts: &[Kind],
         is_of_key: bool,
-        from: Option<&Before<'_, C, U>>,
-    ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
+        from: Option<&Before<'_>>,
+    ) -> Result<LimiterOfKind, Unbuildable> {
         let (kinds, limiters) = match from {
             Some(Before { kind: Kind::All(kinds), limiter: LimiterOfKind::All(all), .. }) => {
                 (&kinds[..], all.limiters())

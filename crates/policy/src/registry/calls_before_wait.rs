@@ -4,14 +4,13 @@ use sluicegate::settle::Receipt;
 use sluicegate::{Grant, KeyedLimiter, Limiter};
 
 use super::before_wait::BeforeWait;
-use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};
 use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
 use super::keys::Keys;
 
 /// Calls by callers that wait if they are denied.
-impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
+impl LimiterHandle {
     /// Does the same as [`try_acquire`](LimiterHandle::try_acquire) for a caller that waits for the permits if they are
     /// denied, by [`acquire_with`](LimiterHandle::acquire_with), which then counts as its only call.
     ///
@@ -43,7 +42,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
             }
         }
         // Not of the line with counts: the answer is counted here.
-        let ask_line = |line: &Line<C, U>, permits| line.limiter().try_acquire(permits);
+        let ask_line = |line: &Line, permits| line.limiter().try_acquire(permits);
         let pass = self.limiter.pass_or_wait(NO_KEY, permits, Limiter::try_acquire, ask_line)?;
         Ok(pass.grant())
     }
@@ -70,7 +69,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
 
 /// Calls by callers that wait if they are denied: see [`LimiterHandle::try_before_wait`], which is the same without
 /// keys.
-impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+impl KeyedHandle {
     /// Does the same as [`try_acquire`](KeyedHandle::try_acquire) for a caller that waits for the permits if they are
     /// denied, by [`acquire_with`](KeyedHandle::acquire_with), which then counts as its only call.
     ///

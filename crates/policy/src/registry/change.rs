@@ -8,7 +8,6 @@ use sluicegate::Quota;
 use sluicegate::bucket::Carry;
 use sluicegate::calendar::Weekday;
 
-use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::Kind;
 
@@ -21,7 +20,7 @@ pub(super) enum Steps {
     Several,
 }
 
-impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
+impl LimiterOfKind {
     /// Changes the limiter from `old` to `new` numbers and returns true, or returns false if it cannot.
     ///
     /// If it returns false, it has changed nothing; or, in several steps, some numbers, and the limiter is

@@ -1,20 +1,26 @@
 //! The two clocks of a registry.
 
+use std::sync::Arc;
+
 use sluicegate::Clock;
 
-/// A clock that every limiter of a registry can have a clone of.
-///
-/// Every clock that is `Clone`, `Send`, `Sync` and `'static` is one.
-pub trait SharedClock: Clock + Clone + Send + Sync + 'static {}
-
-impl<C: Clock + Clone + Send + Sync + 'static> SharedClock for C {}
+use crate::SharedClock;
 
 /// The clocks of a registry.
-#[derive(Clone, Debug)]
-pub(crate) struct Clocks<C, U> {
+#[derive(Clone)]
+pub(crate) struct Clocks {
     /// That of all other limiters.
-    pub(super) elapsed: C,
+    pub(super) elapsed: SharedClock,
     /// That of a calendar, and of windows that begin at fixed times: nanoseconds since the Unix
     /// epoch.
-    pub(super) unix: U,
+    pub(super) unix: SharedClock,
+}
+
+impl Clocks {
+    pub(super) fn new(
+        elapsed: impl Clock + Send + Sync + 'static,
+        unix: impl Clock + Send + Sync + 'static,
+    ) -> Clocks {
+        Clocks { elapsed: Arc::new(elapsed), unix: Arc::new(unix) }
+    }
 }

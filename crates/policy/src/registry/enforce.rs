@@ -8,7 +8,6 @@ use sluicegate::Limiter;
 use super::Registry;
 use super::build::Before;
 use super::change::Steps;
-use super::clocks::SharedClock;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
 use super::offenders::Offenders;
@@ -17,11 +16,11 @@ use super::slot::Slot;
 use super::terms::Terms;
 use crate::{Kind, LimiterPolicy, Unbuildable};
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Puts `new` in force in the place of `old`. Returns true if the limiter is still the same one.
     pub(super) fn enforce_one(
         &self,
-        slot: &Slot<LimiterOfKind<C, U>>,
+        slot: &Slot<LimiterOfKind>,
         old: &LimiterPolicy,
         new: &Arc<LimiterPolicy>,
     ) -> Result<bool, Unbuildable> {
@@ -59,7 +58,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// Puts `new` in force in the place of `old`. Returns true if the store is still the same one.
     pub(super) fn enforce_keys(
         &self,
-        slot: &Slot<Keys<C, U>>,
+        slot: &Slot<Keys>,
         old: &LimiterPolicy,
         new: &Arc<LimiterPolicy>,
     ) -> Result<bool, Unbuildable> {

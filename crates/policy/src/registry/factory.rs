@@ -3,14 +3,13 @@
 use std::sync::{Arc, PoisonError};
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::event::{Event, RegistryError};
 use super::handle::LimiterHandle;
 use super::keyed_handle::KeyedHandle;
 use super::reload;
 use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Overrides, Store};
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Returns a handle of the limiter `name`, which is created of the kind that `default` returns if
     /// there is none.
     ///
@@ -41,7 +40,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         &self,
         name: &str,
         default: impl FnOnce() -> Kind,
-    ) -> Result<LimiterHandle<C, U>, RegistryError> {
+    ) -> Result<LimiterHandle, RegistryError> {
         self.ensure(name, KeyField::All, default)?;
         self.limiter(name)
     }
@@ -57,7 +56,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         &self,
         name: &str,
         default: impl FnOnce() -> Kind,
-    ) -> Result<KeyedHandle<C, U>, RegistryError> {
+    ) -> Result<KeyedHandle, RegistryError> {
         self.ensure(name, KeyField::Client, default)?;
         self.keyed(name)
     }

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::clock::{DefaultClock, UnixClock};
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant, Limiter};
 
-use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;
 use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
@@ -50,13 +48,13 @@ pub(super) const NO_KEY: &[u8] = b"";
 /// assert_eq!(shared.try_acquire(1)?.remaining(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct LimiterHandle<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
+pub struct LimiterHandle {
     pub(super) name: Arc<str>,
-    pub(super) limiter: Follower<LimiterOfKind<C, U>>,
+    pub(super) limiter: Follower<LimiterOfKind>,
 }
 
-impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
-    pub(super) fn new(name: &Arc<str>, slot: &Arc<Slot<LimiterOfKind<C, U>>>) -> Self {
+impl LimiterHandle {
+    pub(super) fn new(name: &Arc<str>, slot: &Arc<Slot<LimiterOfKind>>) -> Self {
         LimiterHandle { name: Arc::clone(name), limiter: slot.follower() }
     }
 
@@ -207,7 +205,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
+impl Limiter for LimiterHandle {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         if let Some(own) = self.limiter.plain() {
@@ -264,14 +262,14 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
 }
 
 /// A clone has the limiter in force for its own, as if it was [refreshed](LimiterHandle::refresh).
-impl<C: SharedClock, U: SharedClock> Clone for LimiterHandle<C, U> {
+impl Clone for LimiterHandle {
     fn clone(&self) -> Self {
         LimiterHandle { name: Arc::clone(&self.name), limiter: self.limiter.clone() }
     }
 }
 
 /// Shows the name and the terms.
-impl<C: SharedClock, U: SharedClock> fmt::Debug for LimiterHandle<C, U> {
+impl fmt::Debug for LimiterHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.policy().kind.to_string();
         f.debug_struct("LimiterHandle").field("name", &self.name).field("kind", &kind).finish()

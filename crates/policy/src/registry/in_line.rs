@@ -8,11 +8,11 @@ use sluicegate::settle::Receipt;
 use sluicegate::wait::{LineLimits, Queued};
 use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Wait};
 
-use super::clocks::SharedClock;
 use super::keys::{Keys, each_store};
 use super::limiter_of_kind::LimiterOfKind;
 use super::place::Place;
 use super::slot::HasLine;
+use crate::SharedClock;
 
 /// The limiter that is in force in a place, as the line before it asks it.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ impl<L: Clone> Current<L> {
 }
 
 /// The line of a limiter without keys. Counts the answers to callers that may wait, and their waits.
-pub(super) type Line<C, U> = Counted<Queued<Current<LimiterOfKind<C, U>>, C>>;
+pub(super) type Line = Counted<Queued<Current<LimiterOfKind>, SharedClock>>;
 
-impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
-    type Line = Line<C, U>;
+impl HasLine for LimiterOfKind {
+    type Line = Line;
 
     #[inline(always)]
     fn has_waiters(line: &Self::Line) -> bool {
@@ -48,8 +48,8 @@ impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> HasLine for Keys<C, U> {
-    type Line = QueuedKeys<Current<Keys<C, U>>, [u8], C>;
+impl HasLine for Keys {
+    type Line = QueuedKeys<Current<Keys>, [u8], SharedClock>;
 
     #[inline(always)]
     fn has_waiters(line: &Self::Line) -> bool {
@@ -69,7 +69,7 @@ impl<C: SharedClock, U: SharedClock> HasLine for Keys<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Limiter for Current<LimiterOfKind<C, U>> {
+impl Limiter for Current<LimiterOfKind> {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.with(|limiter| limiter.try_acquire(permits))
     }
@@ -103,7 +103,7 @@ impl<C: SharedClock, U: SharedClock> Limiter for Current<LimiterOfKind<C, U>> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> KeyedLimiter<[u8]> for Current<Keys<C, U>> {
+impl KeyedLimiter<[u8]> for Current<Keys> {
     fn try_acquire(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
         self.with(|keys| keys.try_acquire(key, permits))
     }

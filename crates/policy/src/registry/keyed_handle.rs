@@ -3,11 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluicegate::clock::{DefaultClock, UnixClock};
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant, KeyedLimiter};
 
-use super::clocks::SharedClock;
 use super::keys::{Keys, each_store};
 use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
@@ -42,13 +40,13 @@ use crate::LimiterPolicy;
 /// assert_eq!(logins.try_acquire("robot", 1)?.remaining(), 99);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct KeyedHandle<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
+pub struct KeyedHandle {
     pub(super) name: Arc<str>,
-    pub(super) keys: Follower<Keys<C, U>>,
+    pub(super) keys: Follower<Keys>,
 }
 
-impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
-    pub(super) fn new(name: &Arc<str>, slot: &Arc<Slot<Keys<C, U>>>) -> Self {
+impl KeyedHandle {
+    pub(super) fn new(name: &Arc<str>, slot: &Arc<Slot<Keys>>) -> Self {
         KeyedHandle { name: Arc::clone(name), keys: slot.follower() }
     }
 
@@ -200,7 +198,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+impl KeyedHandle {
     fn batch(&self, batch: &[&[u8]], permits: u64) -> Vec<Result<Grant, Denied>> {
         let answers = self.keys.decide(|in_force| {
             let is_plain = !in_force.terms.is_shadow
@@ -222,7 +220,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
 /// Writes the trait for keys of type `$Key`, whose bytes `$bytes` returns.
 macro_rules! keyed_limiter {
     ($Key:ty, $bytes:expr) => {
-        impl<C: SharedClock, U: SharedClock> KeyedLimiter<$Key> for KeyedHandle<C, U> {
+        impl KeyedLimiter<$Key> for KeyedHandle {
             #[inline]
             fn try_acquire(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
                 let key = $bytes(key);
@@ -313,14 +311,14 @@ keyed_limiter!([u8], |key| key);
 keyed_limiter!(str, str::as_bytes);
 
 /// A clone has the store in force for its own, as if it was [refreshed](KeyedHandle::refresh).
-impl<C: SharedClock, U: SharedClock> Clone for KeyedHandle<C, U> {
+impl Clone for KeyedHandle {
     fn clone(&self) -> Self {
         KeyedHandle { name: Arc::clone(&self.name), keys: self.keys.clone() }
     }
 }
 
 /// Shows the name and the terms.
-impl<C: SharedClock, U: SharedClock> fmt::Debug for KeyedHandle<C, U> {
+impl fmt::Debug for KeyedHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.policy().kind.to_string();
         f.debug_struct("KeyedHandle").field("name", &self.name).field("kind", &kind).finish()

@@ -17,46 +17,47 @@ use sluicegate::{Denied, Grant, KeyTable, Keyed, Limiter};
 
 use super::build::Before;
 use super::change::Steps;
-use super::clocks::{Clocks, SharedClock};
+use super::clocks::Clocks;
 use super::limiter_of_kind::{LimiterOfKind, if_counts};
+use crate::SharedClock;
 use crate::{Kind, LimiterPolicy, Room, Unbuildable};
 
 const CHECKED: &str = "limiters with these numbers were built before the store was";
 
 /// A store of keys. A clone is the same store.
 #[derive(Debug)]
-pub(crate) enum Keys<C: SharedClock, U: SharedClock> {
-    Buckets(Arc<Keyed<Vec<u8>, Buckets<C>>>),
-    Table(Arc<KeyTable<[u8], RandomState, C>>),
-    Each(Arc<EachKey<C, U>>),
+pub(crate) enum Keys {
+    Buckets(Arc<Keyed<Vec<u8>, Buckets<SharedClock>>>),
+    Table(Arc<KeyTable<[u8], RandomState, SharedClock>>),
+    Each(Arc<EachKey>),
 }
 
 /// A store with a limiter of its own for each key.
 #[derive(Debug)]
-pub(crate) struct EachKey<C: SharedClock, U: SharedClock> {
-    pub(super) store: Keyed<Vec<u8>, EachLimiter<C, U>>,
+pub(crate) struct EachKey {
+    pub(super) store: Keyed<Vec<u8>, EachLimiter>,
     /// True if no key is forgotten; see [`KeyLimiter`].
     are_kept: bool,
     policy: Arc<ArcSwap<LimiterPolicy>>,
-    seed: Arc<ArcSwapOption<Seed<C, U>>>,
+    seed: Arc<ArcSwapOption<Seed>>,
 }
 
-type EachLimiter<C, U> = Each<KeyLimiter<C, U>, Make<C, U>, C>;
-type Make<C, U> = Box<dyn Fn(&Vec<u8>) -> KeyLimiter<C, U> + Send + Sync>;
+type EachLimiter = Each<KeyLimiter, Make, SharedClock>;
+type Make = Box<dyn Fn(&Vec<u8>) -> KeyLimiter + Send + Sync>;
 
 /// The limiter that a key had in another store, and its kind.
 #[derive(Debug)]
-struct Seed<C: SharedClock, U: SharedClock>(Kind, LimiterOfKind<C, U>);
+struct Seed(Kind, LimiterOfKind);
 
 /// The limiter of a key.
 #[derive(Debug)]
-pub(crate) struct KeyLimiter<C: SharedClock, U: SharedClock> {
-    limiter: LimiterOfKind<C, U>,
+pub(crate) struct KeyLimiter {
+    limiter: LimiterOfKind,
     /// True if an idle limiter differs from a new one, so that it must not be forgotten.
     is_kept: bool,
 }
 
-impl<C: SharedClock, U: SharedClock> Clone for Keys<C, U> {
+impl Clone for Keys {
     fn clone(&self) -> Self {
         match self {
             Keys::Buckets(store) => Keys::Buckets(Arc::clone(store)),
@@ -66,7 +67,7 @@ impl<C: SharedClock, U: SharedClock> Clone for Keys<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Limiter for KeyLimiter<C, U> {
+impl Limiter for KeyLimiter {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.try_acquire(permits)
     }
@@ -118,12 +119,9 @@ macro_rules! each_store {
 }
 pub(super) use each_store;
 
-impl<C: SharedClock, U: SharedClock> Keys<C, U> {
+impl Keys {
     /// Creates the store of `policy`, without keys. Its limiters can be built.
-    pub(super) fn new(
-        policy: &Arc<LimiterPolicy>,
-        clocks: &Clocks<C, U>,
-    ) -> Result<Keys<C, U>, Unbuildable> {
+    pub(super) fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks) -> Result<Keys, Unbuildable> {
         let (store, clock) = (policy.store, clocks.elapsed.clone());
         let max_keys = match (&policy.kind, store.room) {
             (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
@@ -245,7 +243,7 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
     }
 
     /// Takes over what the keys of `old` have used, if its keys are known. Those of a table are not.
-    pub(super) fn take_over(&self, old: &Keys<C, U>, policy: &LimiterPolicy) {
+    pub(super) fn take_over(&self, old: &Keys, policy: &LimiterPolicy) {
         match old {
             Keys::Buckets(store) => self.charge(store.iter()),
             Keys::Table(_) => {}
@@ -265,7 +263,7 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
+impl EachKey {
     /// Makes a decision in the way of the store, or by the limiter of a key that is kept.
     ///
     /// A store does not remember a new key that it refuses. A bucket that starts with too little
@@ -274,7 +272,7 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
         &self,
         key: &[u8],
         by_store: impl FnOnce() -> Result<Grant, Denied>,
-        by_limiter: impl FnOnce(&KeyLimiter<C, U>) -> Result<Grant, Denied>,
+        by_limiter: impl FnOnce(&KeyLimiter) -> Result<Grant, Denied>,
     ) -> Result<Grant, Denied> {
         if self.are_kept { self.store.with_limiter(key, by_limiter)? } else { by_store() }
     }
@@ -288,14 +286,14 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
         self.policy.store(Arc::clone(new));
         self.store.iter().all(|(key, _)| {
             let (before, after) = (old.kind_of(&key), new.kind_of(&key));
-            let change = |own: &KeyLimiter<C, U>| own.limiter.change(before, after, steps);
+            let change = |own: &KeyLimiter| own.limiter.change(before, after, steps);
             // There may be no space for a key that was forgotten meanwhile.
             self.store.with_limiter(key.as_slice(), change).unwrap_or(true)
         })
     }
 
     /// Takes over the keys of a store whose policy is `old`. No other call may use this store yet.
-    fn take_over(&self, from: &EachKey<C, U>, old: &LimiterPolicy) {
+    fn take_over(&self, from: &EachKey, old: &LimiterPolicy) {
         for (key, _) in from.store.iter() {
             let own = from.store.with_limiter(key.as_slice(), |own| own.limiter.clone());
             let Ok(own) = own else { continue };
@@ -308,11 +306,11 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
 }
 
 /// Returns a function that makes the limiter of a key.
-fn make<C: SharedClock, U: SharedClock>(
-    clocks: Clocks<C, U>,
+fn make(
+    clocks: Clocks,
     policy: Arc<ArcSwap<LimiterPolicy>>,
-    seed: Arc<ArcSwapOption<Seed<C, U>>>,
-) -> Make<C, U> {
+    seed: Arc<ArcSwapOption<Seed>>,
+) -> Make {
     Box::new(move |key| {
         let policy = policy.load();
         let seed = seed.load();

@@ -17,26 +17,26 @@ use sluicegate::{
     SlidingWindow, TokenBucket,
 };
 
-use super::clocks::SharedClock;
+use crate::SharedClock;
 
 /// A limiter of one of the kinds of a policy. A clone is the same limiter.
 #[derive(Debug)]
-pub(crate) enum LimiterOfKind<C: SharedClock, U: SharedClock> {
-    TokenBucket(Arc<TokenBucket<C>>),
-    Gcra(Arc<Gcra<C>>),
-    LeakyBucket(Arc<LeakyBucket<C>>),
-    FixedWindow(Arc<FixedWindow<U>>),
-    WindowFromFirst(Arc<WindowFromFirst<C>>),
-    SlidingWindow(Arc<SlidingWindow<C>>),
+pub(crate) enum LimiterOfKind {
+    TokenBucket(Arc<TokenBucket<SharedClock>>),
+    Gcra(Arc<Gcra<SharedClock>>),
+    LeakyBucket(Arc<LeakyBucket<SharedClock>>),
+    FixedWindow(Arc<FixedWindow<SharedClock>>),
+    WindowFromFirst(Arc<WindowFromFirst<SharedClock>>),
+    SlidingWindow(Arc<SlidingWindow<SharedClock>>),
     /// That of a key.
-    CompactWindow(Arc<SlidingWindow<C, Compact>>),
-    SlidingCounter(Arc<SlidingCounter<C>>),
-    SlidingLog(Arc<SlidingLog<C>>),
-    WeightedLog(Arc<WeightedLog<C>>),
-    MultiWindow(Arc<MultiWindow<C>>),
-    CalendarWindow(Arc<CalendarWindow<U>>),
-    Budget(Arc<Budget<U>>),
-    All(Arc<All<LimiterOfKind<C, U>>>),
+    CompactWindow(Arc<SlidingWindow<SharedClock, Compact>>),
+    SlidingCounter(Arc<SlidingCounter<SharedClock>>),
+    SlidingLog(Arc<SlidingLog<SharedClock>>),
+    WeightedLog(Arc<WeightedLog<SharedClock>>),
+    MultiWindow(Arc<MultiWindow<SharedClock>>),
+    CalendarWindow(Arc<CalendarWindow<SharedClock>>),
+    Budget(Arc<Budget<SharedClock>>),
+    All(Arc<All<LimiterOfKind>>),
 }
 
 /// Evaluates `$body` with `$limiter`, whatever its kind.
@@ -61,7 +61,7 @@ macro_rules! each_kind {
     };
 }
 
-impl<C: SharedClock, U: SharedClock> Clone for LimiterOfKind<C, U> {
+impl Clone for LimiterOfKind {
     fn clone(&self) -> Self {
         match self {
             LimiterOfKind::TokenBucket(limiter) => LimiterOfKind::TokenBucket(Arc::clone(limiter)),
@@ -92,7 +92,7 @@ impl<C: SharedClock, U: SharedClock> Clone for LimiterOfKind<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
+impl LimiterOfKind {
     /// Returns the limiter, to be taken for one of a type.
     pub(super) fn to_any(&self) -> Arc<dyn Any + Send + Sync> {
         each_kind!(self, limiter => Arc::clone(limiter) as Arc<dyn Any + Send + Sync>)
@@ -219,7 +219,7 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Limiter for LimiterOfKind<C, U> {
+impl Limiter for LimiterOfKind {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         each_kind!(self, limiter => limiter.try_acquire(permits))
     }

@@ -7,7 +7,7 @@ use sluicegate::compose::{AnswerCounters, Counted};
 use sluicegate::keyed::QueuedKeys;
 use sluicegate::wait::Queued;
 
-use super::clocks::{Clocks, SharedClock};
+use super::clocks::Clocks;
 use super::in_line::Current;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
@@ -20,12 +20,12 @@ use crate::{KeyField, LimiterPolicy, Unbuildable};
 pub(super) type WithName<T> = (Arc<str>, T);
 
 /// The slot of a limiter without keys.
-pub(super) type UnkeyedSlot<C, U> = Slot<LimiterOfKind<C, U>>;
+pub(super) type UnkeyedSlot = Slot<LimiterOfKind>;
 
 /// One limiter, or one for each key.
-pub(super) enum Form<C: SharedClock, U: SharedClock> {
-    One(Arc<UnkeyedSlot<C, U>>),
-    Keys(Arc<Slot<Keys<C, U>>>),
+pub(super) enum Form {
+    One(Arc<UnkeyedSlot>),
+    Keys(Arc<Slot<Keys>>),
     Remote(Arc<RemoteSlot>),
 }
 
@@ -33,8 +33,8 @@ pub(super) enum Form<C: SharedClock, U: SharedClock> {
 pub(super) type Remote = Option<Arc<dyn RemoteLimits>>;
 
 /// The limiter of a name.
-pub(super) struct Named<C: SharedClock, U: SharedClock> {
-    pub(super) form: Form<C, U>,
+pub(super) struct Named {
+    pub(super) form: Form,
     /// False if a default has created it.
     pub(super) is_of_file: bool,
     /// True if the file no longer names it. It stays for as long as there are handles.
@@ -42,31 +42,31 @@ pub(super) struct Named<C: SharedClock, U: SharedClock> {
 }
 
 /// All names.
-pub(super) struct Names<C: SharedClock, U: SharedClock> {
-    map: RwLock<Map<C, U>>,
+pub(super) struct Names {
+    map: RwLock<Map>,
     /// Set if the answers of all limiters are counted.
     is_counted: OnceLock<()>,
 }
 
-type Map<C, U> = BTreeMap<Arc<str>, Named<C, U>>;
+type Map = BTreeMap<Arc<str>, Named>;
 
-impl<C: SharedClock, U: SharedClock> Default for Names<C, U> {
+impl Default for Names {
     fn default() -> Self {
         Names { map: RwLock::default(), is_counted: OnceLock::new() }
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Names<C, U> {
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Map<C, U>> {
+impl Names {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Map> {
         self.map.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Map<C, U>> {
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Map> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the limiter of this name, unless it was removed.
-    pub(super) fn form(&self, name: &str) -> Option<WithName<Form<C, U>>> {
+    pub(super) fn form(&self, name: &str) -> Option<WithName<Form>> {
         let limiters = self.read();
         let (name, limiter) = limiters.get_key_value(name).filter(|(_, own)| !own.is_removed)?;
         Some((Arc::clone(name), limiter.form.clone()))
@@ -103,7 +103,7 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
         policy: &Arc<LimiterPolicy>,
         remote: Remote,
         is_of_file: bool,
-        clocks: &Clocks<C, U>,
+        clocks: &Clocks,
     ) -> Result<(), Unbuildable> {
         let form = Form::new(policy, remote, clocks)?;
         let named = Named { form, is_of_file, is_removed: false };
@@ -116,11 +116,11 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Form<C, U> {
+impl Form {
     fn new(
         policy: &Arc<LimiterPolicy>,
         remote: Remote,
-        clocks: &Clocks<C, U>,
+        clocks: &Clocks,
     ) -> Result<Self, Unbuildable> {
         let own = Arc::clone(policy);
         if let Some(limits) = remote {
@@ -197,7 +197,7 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Clone for Form<C, U> {
+impl Clone for Form {
     fn clone(&self) -> Self {
         match self {
             Form::One(slot) => Form::One(Arc::clone(slot)),

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::event::Event;
 
 type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -17,7 +16,7 @@ impl Observers {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Calls `observer` with each event from now on, in the thread that makes the change, when the
     /// change is in force. It may use the registry. For a channel, send a clone of the event.
     ///

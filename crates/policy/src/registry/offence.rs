@@ -5,7 +5,6 @@ use std::time::Duration;
 use sluicegate::Denied;
 use sluicegate::penalty::Offence;
 
-use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};
 use super::keyed_handle::KeyedHandle;
 use super::slot::{Follower, HasLine};
@@ -41,7 +40,7 @@ impl<L: HasLine> Follower<L> {
 ///
 /// Requests that the limit refuses are noted by the handle, if the policy says that they are offences.
 /// Answers are the caller's to report: [`Penalty::is_offence`](crate::Penalty::is_offence) tells which are.
-impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
+impl LimiterHandle {
     /// Counts a number of `offences`, and begins a penalty if they are enough. Lock-free, but waits for a
     /// change of the terms in progress.
     ///
@@ -92,7 +91,7 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
 /// assert!(log_ins.try_acquire("192.0.2.7", 1).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+impl KeyedHandle {
     /// Counts a number of `offences` of the key, and begins its penalty if they are enough. Takes a lock of
     /// one part of the store of offenders, shared if the key is known there; allocates if it is not.
     ///

@@ -12,74 +12,32 @@ use sluicegate::penalty::{Offence, PenaltyRule};
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, Keyed};
 
-use super::clocks::SharedClock;
+use crate::SharedClock;
 use crate::{Penalty, Unbuildable};
 
-/// A store of offenders, whatever its clock is.
-pub(super) trait OffenderStore: Send + Sync {
-    /// Returns the time until the end of the key's penalty, if one runs.
-    fn left(&self, key: &[u8]) -> Option<Duration>;
-
-    fn offend(&self, key: &[u8], offences: u64) -> Result<Offence, Denied>;
-
-    fn penalize_for(&self, key: &[u8], length: Duration) -> Result<Offence, Denied>;
-
-    fn clear(&self, key: &[u8]) -> bool;
-
-    /// Returns the keys whose penalty runs, each with the time until its end.
-    fn penalized(&self) -> Vec<(Vec<u8>, Duration)>;
-
-    fn change_rule(&self, rule: PenaltyRule);
-}
-
-impl<C: SharedClock> OffenderStore for Keyed<Vec<u8>, Penalties<C>> {
-    fn left(&self, key: &[u8]) -> Option<Duration> {
-        self.try_acquire(key, 1).err()?.retry_after()
-    }
-
-    fn offend(&self, key: &[u8], offences: u64) -> Result<Offence, Denied> {
-        Keyed::offend(self, key, offences)
-    }
-
-    fn penalize_for(&self, key: &[u8], length: Duration) -> Result<Offence, Denied> {
-        Keyed::penalize_for(self, key, length)
-    }
-
-    fn clear(&self, key: &[u8]) -> bool {
-        let was_running = Keyed::clear(self, key);
-        self.remove(key);
-        was_running
-    }
-
-    fn penalized(&self) -> Vec<(Vec<u8>, Duration)> {
-        Keyed::penalized(self).collect()
-    }
-
-    fn change_rule(&self, rule: PenaltyRule) {
-        self.limiter().reconfigure(rule);
-    }
-}
+/// The penalties of keys.
+type Store = Keyed<Vec<u8>, Penalties<SharedClock>>;
 
 /// The offenders of a limiter whose policy has a penalty. A clone is the same.
 #[derive(Clone)]
 pub(super) struct Offenders {
-    store: Arc<dyn OffenderStore>,
+    store: Arc<Store>,
     /// The store that is in force, of all that have taken each other's place. A caller may still hold one that was
     /// replaced: its offence is to be known to the one in force, so it reads this lock while it notes one.
-    in_force: Arc<RwLock<Arc<dyn OffenderStore>>>,
+    in_force: Arc<RwLock<Arc<Store>>>,
     of_refusals: bool,
 }
 
 impl Offenders {
     /// Creates the store of a policy's penalty, without offenders; `None` if there is no penalty.
-    pub(super) fn new<C: SharedClock>(
+    pub(super) fn new(
         penalty: Option<&Penalty>,
-        clock: &C,
+        clock: &SharedClock,
     ) -> Result<Option<Offenders>, Unbuildable> {
         let Some(penalty) = penalty else { return Ok(None) };
-        let penalties = Penalties::with_clock(penalty.rule, clock.clone());
-        let store = Keyed::<Vec<u8>, _>::builder(penalties).max_keys(penalty.max_keys).build()?;
-        let store: Arc<dyn OffenderStore> = Arc::new(store);
+        let penalties = Penalties::with_clock(penalty.rule, Arc::clone(clock));
+        let store = Store::builder(penalties).max_keys(penalty.max_keys).build()?;
+        let store = Arc::new(store);
         let in_force = Arc::new(RwLock::new(Arc::clone(&store)));
         Ok(Some(Offenders { store, in_force, of_refusals: penalty.of_refusals }))
     }
@@ -88,11 +46,11 @@ impl Offenders {
     /// offenders until [`take_over`](Offenders::take_over).
     ///
     /// The rule of a store that stays is not changed by this.
-    pub(super) fn by<C: SharedClock>(
+    pub(super) fn by(
         before: Option<&Offenders>,
         old: Option<&Penalty>,
         new: Option<&Penalty>,
-        clock: &C,
+        clock: &SharedClock,
     ) -> Result<Option<Offenders>, Unbuildable> {
         let (Some(before), Some(old), Some(terms)) = (before, old, new) else {
             return Offenders::new(new, clock);
@@ -120,17 +78,17 @@ impl Offenders {
     }
 
     /// Calls `note` with the store that is in force, which is not replaced meanwhile.
-    fn with_store<T>(&self, note: impl FnOnce(&dyn OffenderStore) -> T) -> T {
+    fn with_store<T>(&self, note: impl FnOnce(&Store) -> T) -> T {
         note(&**self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn change_rule(&self, rule: PenaltyRule) {
-        self.store.change_rule(rule);
+        self.store.limiter().reconfigure(rule);
     }
 
     /// Returns the time until the end of the key's penalty, if one runs.
     pub(super) fn left(&self, key: &[u8]) -> Option<Duration> {
-        self.store.left(key)
+        self.store.try_acquire(key, 1).err()?.retry_after()
     }
 
     /// Notes that the limiter has denied a request, if that is an offence. It is none if the limiter had no
@@ -161,11 +119,15 @@ impl Offenders {
     }
 
     pub(super) fn clear(&self, key: &[u8]) -> bool {
-        self.with_store(|store| store.clear(key))
+        self.with_store(|store| {
+            let was_running = store.clear(key);
+            store.remove(key);
+            was_running
+        })
     }
 
     pub(super) fn penalized(&self) -> Vec<(Vec<u8>, Duration)> {
-        self.store.penalized()
+        self.store.penalized().collect()
     }
 }
 
@@ -192,7 +154,7 @@ mod tests {
     /// came after them and were replaced as well are not to be kept for it.
     #[test]
     fn old_offenders_keep_no_store_but_their_own_and_the_one_in_force() {
-        let clock = Arc::new(ManualClock::at(0));
+        let clock: SharedClock = Arc::new(ManualClock::at(0));
         let first = Offenders::new(Some(&penalty(100)), &clock).unwrap().unwrap();
         first.offend(b"eve", 3).unwrap();
         let (mut last, mut replaced) = (first.clone(), Vec::new());

@@ -7,13 +7,12 @@ use std::sync::{Arc, PoisonError};
 use sluicegate::ManualClock;
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::event::{Event, ReloadError};
 use super::names::{Form, Remote};
 use super::remote::ConnectError;
-use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, PolicyFile, Unbuildable};
+use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, PolicyFile, SharedClock, Unbuildable};
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Enforces `policies` from now on, and returns what has changed, which observers are told too.
     /// The section on changes of [`Registry`] says what becomes of each limiter.
     ///
@@ -196,10 +195,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
 
 /// Builds each limiter that `policy` describes, for a moment.
 pub(super) fn check(policy: &LimiterPolicy) -> Result<(), Unbuildable> {
-    let clock = Arc::new(ManualClock::new());
+    let clock: SharedClock = Arc::new(ManualClock::new());
     let own = policy.overrides.values();
     let mut kinds = std::iter::once(&policy.kind).chain(own);
-    kinds.try_for_each(|kind: &Kind| kind.limiter(Arc::clone(&clock)).map(drop))
+    kinds.try_for_each(|kind: &Kind| kind.limiter(clock.clone()).map(drop))
 }
 
 fn unbuildable(policy: &LimiterPolicy, error: Unbuildable) -> ReloadError {

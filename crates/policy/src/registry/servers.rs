@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::remote_failure::RemoteFailure;
 
 /// The requests to a server so far, and whether it answers: see [`Registry::servers`].
@@ -75,7 +74,7 @@ impl Fallbacks {
     }
 }
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Returns the servers of its limiters, in the order of their names. Allocates; asks none of them.
     #[must_use]
     pub fn servers(&self) -> Vec<ServerStatistics> {

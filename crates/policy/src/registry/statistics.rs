@@ -4,7 +4,6 @@ use sluicegate::compose::{AnswerCounters, Counts, DenialCounts, WaitCounts};
 use sluicegate::{Grant, KeyedLimiter, Limiter, Wait};
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::names::Form;
 use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
@@ -41,7 +40,7 @@ pub struct LimiterStatistics {
     pub healed: u64,
 }
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Counts the answers of all limiters from now on, also of those to come: calls by handles that are
     /// made afterwards. So call it before any handle is made.
     ///
@@ -65,7 +64,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use = "a clone is the same registry, so it is counted too"]
-    pub fn counted(self) -> Registry<C, U> {
+    pub fn counted(self) -> Registry {
         self.shared.names.count();
         self
     }
@@ -79,7 +78,7 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     }
 }
 
-fn statistics<C: SharedClock, U: SharedClock>(name: &str, form: &Form<C, U>) -> LimiterStatistics {
+fn statistics(name: &str, form: &Form) -> LimiterStatistics {
     match form {
         Form::One(slot) => {
             let answers = slot.place.answers.get();

@@ -5,7 +5,6 @@ use std::time::Duration;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Wait};
 
-use super::clocks::SharedClock;
 use super::handle::{LimiterHandle, NO_KEY};
 use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
@@ -122,7 +121,7 @@ impl<L: HasLine> Follower<L> {
 ///
 /// **Cancel safety.** A caller that is dropped leaves the line, and has taken nothing, unless its permits
 /// were granted since it was last polled: then they are spent.
-impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
+impl LimiterHandle {
     /// Takes the permits of the policy's `cost`, and blocks the thread until they are there, for at most
     /// the policy's `wait`.
     ///
@@ -225,14 +224,14 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     #[inline(never)]
     pub(super) fn pass(&self, permits: Option<u64>) -> Result<Pass, Denied> {
         // Not of the line with counts: the answer is counted here.
-        let ask_line = |line: &Line<C, U>, permits| line.limiter().try_acquire(permits);
+        let ask_line = |line: &Line, permits| line.limiter().try_acquire(permits);
         self.limiter.pass(NO_KEY, permits, Limiter::try_acquire, ask_line)
     }
 }
 
 /// Callers that wait for a key, in one fair line for each: see
 /// [`LimiterHandle`](LimiterHandle#method.acquire), which is the same without keys.
-impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+impl KeyedHandle {
     /// Takes the permits of the policy's `cost` for the key, and blocks the thread until they are there,
     /// for at most the policy's `wait`.
     ///

@@ -11,7 +11,6 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::Registry;
-use super::clocks::SharedClock;
 use super::event::Event;
 use crate::{LoadError, PolicyFile};
 
@@ -35,7 +34,7 @@ enum Message {
     Stop,
 }
 
-impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+impl Registry {
     /// Reloads the file at `path` whenever it changes, from a thread of its own, until the returned
     /// [`Watch`] is dropped.
     ///
@@ -116,14 +115,14 @@ impl fmt::Debug for Watch {
 }
 
 /// The work of the thread of a watch.
-struct FileFollower<C: SharedClock, U: SharedClock> {
-    registry: Registry<C, U>,
+struct FileFollower {
+    registry: Registry,
     file: PolicyFile,
     /// The outcome of the last reading. The folder may have other files, which change too.
     last: Option<Result<Vec<u8>, io::ErrorKind>>,
 }
 
-impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
+impl FileFollower {
     fn run(&mut self, messages: &Receiver<Message>) {
         while let Ok(message) = messages.recv() {
             let mut message = Ok(message);

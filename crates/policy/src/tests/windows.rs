@@ -124,7 +124,7 @@ fn numbers_are_valid_if_and_only_if_a_limiter_can_be_built() {
     use std::time::Duration;
     let clock = std::sync::Arc::new(sluicegate::ManualClock::new());
     let agree = |kind: &Kind| {
-        let (checked, built) = (kind.check(), kind.limiter(std::sync::Arc::clone(&clock)));
+        let (checked, built) = (kind.check(), kind.limiter(clock.clone()));
         assert_eq!(checked.err(), built.err(), "{kind:?}");
     };
     let permits = [1, 2, 1 << 17, 1 << 24, (1 << 24) + 1, 1 << 29, 1 << 32];

@@ -60,7 +60,7 @@ fn instants(period: u64) -> [u64; 8] {
 fn grants(kind: &Kind, instants: &[u64], mut pattern: u32) -> Vec<u64> {
     let clock = Arc::new(ManualClock::new());
     clock.advance(START);
-    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = kind.limiter(clock.clone()).unwrap();
     let mut before = 0;
     instants
         .iter()

@@ -73,7 +73,7 @@ interval = "300 ms"
 fn admissions(kind: &Kind, waits_nanos: &[u64]) -> Vec<(u64, u64)> {
     let clock = Arc::new(ManualClock::new());
     clock.advance(START);
-    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = kind.limiter(clock.clone()).unwrap();
     let mut now = 0;
     let mut admitted = Vec::new();
     for wait in waits_nanos {

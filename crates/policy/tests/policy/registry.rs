@@ -23,7 +23,7 @@ fn policies(text: &str) -> Policies {
     Policies::from_toml("test.toml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-fn registry(text: &str) -> (TestClock, Registry<TestClock, TestClock>) {
+fn registry(text: &str) -> (TestClock, Registry) {
     let clock = Arc::new(ManualClock::at(MONDAY_NANOS));
     let registry = Registry::with_clock(policies(text), Arc::clone(&clock)).unwrap();
     (clock, registry)
@@ -55,7 +55,7 @@ fn words(events: &[Event]) -> Vec<String> {
     events.iter().map(word).collect()
 }
 
-fn reload(registry: &Registry<TestClock, TestClock>, text: &str) -> Vec<String> {
+fn reload(registry: &Registry, text: &str) -> Vec<String> {
     words(&registry.reload(policies(text)).unwrap())
 }
 
@@ -346,7 +346,7 @@ fn defaults_make_limiters_that_a_file_may_change() {
 fn a_handle_is_a_limiter_that_threads_share() {
     fn is_shared<T: Send + Sync + Clone + 'static>(_: &T) {}
     let (clock, registry) = registry(&one(BUCKET));
-    let handle: LimiterHandle<TestClock, TestClock> = registry.limiter("a").unwrap();
+    let handle: LimiterHandle = registry.limiter("a").unwrap();
     is_shared(&handle);
     is_shared(&registry);
     let erased: Arc<dyn Limiter> = Arc::new(handle.clone());

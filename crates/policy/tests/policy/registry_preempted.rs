@@ -26,7 +26,7 @@ impl Clock for Preempting {
     }
 }
 
-type TestRegistry = Registry<Preempting, Preempting>;
+type TestRegistry = Registry;
 type Answer = Result<Grant, Denied>;
 
 fn policies(key: &str, fields: &str) -> Policies {
@@ -55,7 +55,7 @@ const FIXED: &str = "policy = \"fixed_window\"\ninterval = \"1 day\"\n";
 
 #[test]
 fn a_grant_of_a_limiter_that_was_replaced_meanwhile_is_made_again() {
-    type Call = fn(&LimiterHandle<Preempting, Preempting>) -> Answer;
+    type Call = fn(&LimiterHandle) -> Answer;
     let calls: [(&str, Call); 7] = [
         ("try_acquire", |handle| handle.try_acquire(1)),
         ("try_pass", |handle| handle.try_pass().map(|pass| pass.grant())),
@@ -83,7 +83,7 @@ fn a_grant_of_a_limiter_that_was_replaced_meanwhile_is_made_again() {
 
 #[test]
 fn a_grant_of_a_store_that_was_replaced_meanwhile_is_made_again() {
-    type Call = fn(&KeyedHandle<Preempting, Preempting>) -> Answer;
+    type Call = fn(&KeyedHandle) -> Answer;
     let calls: [(&str, Call); 7] = [
         ("try_acquire", |handle| handle.try_acquire("ada", 1)),
         ("try_pass", |handle| handle.try_pass("ada").map(|pass| pass.grant())),

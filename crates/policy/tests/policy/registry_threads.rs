@@ -124,7 +124,7 @@ fn keys_with_overrides_admit_no_more_than_their_larger_terms() {
             policies("user", &format!("{kind}limit = {limit}\n{own}"))
         });
         let (_, registry) = new(&terms[0]);
-        let keys: KeyedHandle<_, _> = registry.keyed("a").unwrap();
+        let keys: KeyedHandle = registry.keyed("a").unwrap();
         for (key, most) in KEYS.into_iter().zip([300, 300, 950, 20]) {
             let take = |_| u64::from(keys.try_acquire(key, 1).is_ok());
             let (admitted, replaced) = under_load(&registry, &terms, 400, take, || {});

@@ -15,7 +15,7 @@ use sluicegate::{Denied, KeyedLimiter, Limiter, ManualClock};
 use sluicegate_policy::{LimiterHandle, Pass, Policies, Registry, WaitError};
 
 type TestClock = Arc<ManualClock>;
-type TestRegistry = Registry<TestClock, TestClock>;
+type TestRegistry = Registry;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -314,7 +314,7 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
     let (clock, registry) = new(terms[1].clone());
     let limiter = registry.limiter("a").unwrap();
     let day = Duration::from_secs(86_400);
-    let waits = |limiter: &LimiterHandle<_, _>| {
+    let waits = |limiter: &LimiterHandle| {
         let mut granted = 0;
         while granted < EACH {
             match limiter.acquire_blocking() {

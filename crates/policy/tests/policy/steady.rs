@@ -19,7 +19,7 @@ const PHASES: u64 = 11;
 /// number of those that are refused.
 fn refused(kind: &Kind, limit: Rate, phase: u64) -> u64 {
     let clock = Arc::new(ManualClock::at(START_NANOS));
-    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = kind.limiter(clock.clone()).unwrap();
     let length = limit.period().as_nanos();
     let first = length * u128::from(phase) / u128::from(PHASES);
     let requests = 0..limit.permits() * WINDOWS;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use sluicegate::Denied;
 use sluicegate::settle::{Estimate, Receipt};
-use sluicegate_policy::SharedClock;
 use tonic::Status;
 
 use super::counters::{Counters, Reported};
@@ -25,8 +24,8 @@ use crate::decision::Answer;
 ///
 /// `UNAVAILABLE` if there is no space for the count of a descriptor, or if the server of a limiter gives no answer and its
 /// policy refuses then.
-pub(super) async fn decide<C: SharedClock>(
-    counters: &Counters<C>,
+pub(super) async fn decide(
+    counters: &Counters,
     parts: &[Part<'_>],
 ) -> Result<(Vec<Verdict>, bool), Status> {
     let answers = Answers { counters };
@@ -93,11 +92,11 @@ impl Taken<'_> {
     }
 }
 
-struct Answers<'a, C: SharedClock> {
-    counters: &'a Counters<C>,
+struct Answers<'a> {
+    counters: &'a Counters,
 }
 
-impl<C: SharedClock> Answers<'_, C> {
+impl Answers<'_> {
     /// Takes the hits of all, or of none if the request is refused after all: another one was faster, or this one
     /// has a descriptor twice.
     async fn take_all(

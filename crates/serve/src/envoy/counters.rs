@@ -21,12 +21,12 @@ const LENGTH_BYTES: usize = size_of::<u64>();
 ///
 /// At most so many are kept at a time. A count of a window that has ended makes room for another; there
 /// is none for a new descriptor while all are of windows that go on.
-pub(super) struct Counters<C: SharedClock> {
-    windows: Keyed<Vec<u8>, Windows<C>>,
+pub(super) struct Counters {
+    windows: Keyed<Vec<u8>, Windows>,
 }
 
-type Windows<C> = Each<Arc<FixedWindow<C>>, Make<C>, C>;
-type Make<C> = Box<dyn Fn(&Vec<u8>) -> Arc<FixedWindow<C>> + Send + Sync>;
+type Windows = Each<Arc<FixedWindow<SharedClock>>, Make, SharedClock>;
+type Make = Box<dyn Fn(&Vec<u8>) -> Arc<FixedWindow<SharedClock>> + Send + Sync>;
 
 /// The outcome of hits that are counted whatever the limit.
 pub(super) struct Reported {
@@ -36,11 +36,11 @@ pub(super) struct Reported {
     pub(super) is_within: bool,
 }
 
-impl<C: SharedClock> Counters<C> {
+impl Counters {
     /// Creates counters that read clones of `clock`, in nanoseconds since 1970.
-    pub(super) fn new(max_keys: usize, clock: C) -> Result<Counters<C>, ConfigError> {
-        let own = clock.clone();
-        let make: Make<C> = Box::new(move |key| Arc::new(window(seconds_of(key), own.clone())));
+    pub(super) fn new(max_keys: usize, clock: SharedClock) -> Result<Counters, ConfigError> {
+        let own = Arc::clone(&clock);
+        let make: Make = Box::new(move |key| Arc::new(window(seconds_of(key), Arc::clone(&own))));
         let windows = Keyed::builder(Each::with_clock(make, clock))
             .max_keys(max_keys)
             .when_full(WhenFull::Deny)
@@ -89,7 +89,7 @@ impl<C: SharedClock> Counters<C> {
         &self,
         key: &[u8],
         limit: u32,
-        call: impl FnOnce(&Arc<FixedWindow<C>>) -> T,
+        call: impl FnOnce(&Arc<FixedWindow<SharedClock>>) -> T,
     ) -> Result<T, Denied> {
         self.windows.with_limiter(key, |window| {
             // A limit of 0 is the caller's affair.
@@ -102,7 +102,7 @@ impl<C: SharedClock> Counters<C> {
         })
     }
 
-    pub(super) fn clock(&self) -> &C {
+    pub(super) fn clock(&self) -> &SharedClock {
         self.windows.clock()
     }
 }
@@ -130,7 +130,7 @@ pub(super) struct Entry<'e> {
 }
 
 /// Returns a window that can have any limit of its length.
-fn window<C: SharedClock>(seconds: u64, clock: C) -> FixedWindow<C> {
+fn window(seconds: u64, clock: SharedClock) -> FixedWindow<SharedClock> {
     let rate = Rate::new(1, Duration::from_secs(seconds)).expect("a second or longer is in range");
     let window = FixedWindow::with_clock(rate, clock).expect("a limit of 1 is in range");
     window.with_max_limit(max_requests(seconds).into()).expect("no window is faster than it may be")
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::envoy::unit::Unit;
 
-    fn counters() -> Counters<Arc<ManualClock>> {
+    fn counters() -> Counters {
         Counters::new(10, Arc::new(ManualClock::new())).unwrap()
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
+use sluicegate::Clock;
 use sluicegate::clock::UnixClock;
-use sluicegate_policy::SharedClock;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::answer::decide;
@@ -36,18 +36,18 @@ use crate::metrics::Metrics;
 /// | hits that the request names (`hits_addend`), beyond what is left | count, and are refused | the same |
 /// | a limit is changed in the file | its count stays | the same |
 /// | no space for a new descriptor | evicted by Redis, if set up so | refused by `UNAVAILABLE` |
-pub struct EnvoyLimits<C: SharedClock = UnixClock> {
-    shared: Arc<Shared<C>>,
+pub struct EnvoyLimits {
+    shared: Arc<Shared>,
     extras: Extras,
     gives_back: bool,
 }
 
-struct Shared<C: SharedClock> {
+struct Shared {
     path: PathBuf,
     /// The limiters of the policy that the files may name.
     limiters: Option<Limiters>,
     domains: ArcSwap<Domains>,
-    counters: Counters<C>,
+    counters: Counters,
     counts: Counts,
 }
 
@@ -69,7 +69,7 @@ impl EnvoyLimits {
     }
 }
 
-impl<C: SharedClock> EnvoyLimits<C> {
+impl EnvoyLimits {
     /// Does the same with room for `max_keys` descriptors at a time, on a clock in
     /// nanoseconds since 1970.
     ///
@@ -80,8 +80,8 @@ impl<C: SharedClock> EnvoyLimits<C> {
         path: impl Into<PathBuf>,
         limiters: Option<Limiters>,
         max_keys: usize,
-        clock: C,
-    ) -> Result<EnvoyLimits<C>, EnvoyError> {
+        clock: impl Clock + Send + Sync + 'static,
+    ) -> Result<EnvoyLimits, EnvoyError> {
         let path = path.into();
         let mut domains = {
             let in_force = limiters.as_ref().map(Limiters::load);
@@ -89,7 +89,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
         };
         let counts = Counts::default();
         domains.count_in(&counts);
-        let counters = Counters::new(max_keys, clock).map_err(EnvoyError::Room)?;
+        let counters = Counters::new(max_keys, Arc::new(clock)).map_err(EnvoyError::Room)?;
         let domains = ArcSwap::from_pointee(domains);
         let shared = Arc::new(Shared { path, limiters, domains, counters, counts });
         Ok(EnvoyLimits { shared, extras: Extras::default(), gives_back: false })
@@ -125,7 +125,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
     /// `RateLimit-Reset`, of the limit that the request is over, or else of the one that has least left; and
     /// `RateLimit-Shadow`, the names of limits in shadow mode that it exceeds. By default it tells none.
     #[must_use]
-    pub fn with_response_fields(mut self) -> EnvoyLimits<C> {
+    pub fn with_response_fields(mut self) -> EnvoyLimits {
         self.extras.fields = true;
         self
     }
@@ -134,7 +134,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
     /// their hits. By default the metadata has only what the files say, and the descriptors that are over a limit in
     /// quota or shadow mode.
     #[must_use]
-    pub fn with_question_in_metadata(mut self) -> EnvoyLimits<C> {
+    pub fn with_question_in_metadata(mut self) -> EnvoyLimits {
         self.extras.question = true;
         self
     }
@@ -142,7 +142,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
     /// Lets requests give back hits (`is_negative_hits`): up to what the present window of a descriptor has
     /// counted. By default they are refused, since anybody who can ask could.
     #[must_use]
-    pub fn with_giving_back(mut self) -> EnvoyLimits<C> {
+    pub fn with_giving_back(mut self) -> EnvoyLimits {
         self.gives_back = true;
         self
     }
@@ -157,7 +157,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
     pub async fn add_to(&self, routes: Router) -> Router {
         let service = RateLimitServiceServer::new(self.clone());
         let (reporter, health) = tonic_health::server::health_reporter();
-        reporter.set_serving::<RateLimitServiceServer<EnvoyLimits<C>>>().await;
+        reporter.set_serving::<RateLimitServiceServer<EnvoyLimits>>().await;
         routes
             .route_service("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", service)
             .route_service("/grpc.health.v1.Health/Check", health.clone())
@@ -166,7 +166,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
 }
 
 #[async_trait]
-impl<C: SharedClock> RateLimitService for EnvoyLimits<C> {
+impl RateLimitService for EnvoyLimits {
     async fn should_rate_limit(
         &self,
         request: Request<RateLimitRequest>,
@@ -194,14 +194,14 @@ impl<C: SharedClock> RateLimitService for EnvoyLimits<C> {
     }
 }
 
-impl<C: SharedClock> Clone for EnvoyLimits<C> {
+impl Clone for EnvoyLimits {
     fn clone(&self) -> Self {
         EnvoyLimits { shared: Arc::clone(&self.shared), ..*self }
     }
 }
 
 /// Shows the path and the number of domains.
-impl<C: SharedClock> fmt::Debug for EnvoyLimits<C> {
+impl fmt::Debug for EnvoyLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let domains = self.shared.domains.load().len();
         f.debug_struct("EnvoyLimits")

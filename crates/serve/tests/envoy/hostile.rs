@@ -9,7 +9,6 @@ use prost::Message as _;
 use reqwest::Response;
 use sluicegate::Clock;
 use sluicegate::clock::UnixClock;
-use sluicegate_policy::SharedClock;
 use sluicegate_serve::Bounds;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::RateLimitRequest;
@@ -35,10 +34,7 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// Returns the code of the answer, or the status of the refusal to answer.
-async fn ask<C: SharedClock>(
-    limits: &EnvoyLimits<C>,
-    request: RateLimitRequest,
-) -> Result<Code, Grpc> {
+async fn ask(limits: &EnvoyLimits, request: RateLimitRequest) -> Result<Code, Grpc> {
     let answer = limits.should_rate_limit(Request::new(request)).await;
     answer.map(|answer| answer.get_ref().overall_code()).map_err(|status| status.code())
 }

@@ -21,7 +21,7 @@ use tonic::transport::Channel;
 
 pub(crate) struct Served {
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) limits: EnvoyLimits<Arc<ManualClock>>,
+    pub(crate) limits: EnvoyLimits,
     pub(crate) client: RateLimitServiceClient<Channel>,
     pub(crate) metrics: Metrics,
     pub(crate) registry: Registry,

@@ -58,7 +58,7 @@ fn peak_of(rule: &Rule, times: &[u64]) -> Peak {
 /// Returns the number of requests that the engine refuses.
 fn refused(kind: &Kind, times: &[u64]) -> usize {
     let clock = Arc::new(ManualClock::at(times[0]));
-    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = kind.limiter(clock.clone()).unwrap();
     let refused = |now: &&u64| {
         clock.set_nanos(**now);
         limiter.try_acquire(1).is_err()

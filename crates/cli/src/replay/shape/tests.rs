@@ -100,7 +100,7 @@ fn a_request_that_each_day_puts_off_to_another_is_refused_after_a_while() {
     let kind = Kind::All(vec![mondays, tuesdays]);
     let clock = Arc::new(ManualClock::at(SECOND));
     let asked = Arc::new(AtomicU64::new(0));
-    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = kind.limiter(clock.clone()).unwrap();
     let limiter = Box::new(Counting(limiter, Arc::clone(&asked)));
     let mut queue = Queue { limiter, clock };
     assert!(queue.wait_nanos(1, SECOND).is_err());

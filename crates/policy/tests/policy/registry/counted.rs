@@ -10,7 +10,7 @@ use sluicegate_policy::LimiterStatistics;
 
 use super::*;
 
-fn of(registry: &Registry<TestClock, TestClock>, name: &str) -> LimiterStatistics {
+fn of(registry: &Registry, name: &str) -> LimiterStatistics {
     let all = registry.statistics();
     all.into_iter().find(|own| own.name == name).unwrap_or_else(|| panic!("no {name}"))
 }

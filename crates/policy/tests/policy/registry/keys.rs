@@ -5,13 +5,13 @@ use std::time::Duration;
 use sluicegate::KeyedLimiter;
 use sluicegate_policy::KeyedHandle;
 
-use super::{BUCKET, TestClock, one, registry, reload, remaining};
+use super::{BUCKET, one, registry, reload, remaining};
 
 fn users(fields: &str) -> String {
     format!("[limiters.a]\nkey = \"user\"\n{fields}\n")
 }
 
-fn left(handle: &KeyedHandle<TestClock, TestClock>, key: &str) -> (u64, u64) {
+fn left(handle: &KeyedHandle, key: &str) -> (u64, u64) {
     let grant = handle.peek(key, 0).unwrap();
     (grant.remaining(), grant.limit())
 }

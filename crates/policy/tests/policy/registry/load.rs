@@ -9,7 +9,7 @@ use sluicegate::ManualClock;
 use sluicegate_policy::{Event, LimiterHandle, Policies, Registry};
 
 pub(crate) type TestClock = Arc<ManualClock>;
-pub(crate) type TestRegistry = Registry<TestClock, TestClock>;
+pub(crate) type TestRegistry = Registry;
 
 pub(crate) const RELOADS: u32 = 10_000;
 
@@ -61,6 +61,6 @@ pub(crate) fn under_load(
     })
 }
 
-pub(crate) fn one(limiter: &LimiterHandle<TestClock, TestClock>) -> u64 {
+pub(crate) fn one(limiter: &LimiterHandle) -> u64 {
     u64::from(limiter.try_acquire(1).is_ok())
 }

@@ -135,7 +135,7 @@ fn refusals_are_offences_if_the_policy_says_so_and_no_others() {
 
 #[test]
 fn every_verb_that_takes_counts_its_refusals() {
-    let verbs: [fn(&sluicegate_policy::KeyedHandle<_, _>); 5] = [
+    let verbs: [fn(&sluicegate_policy::KeyedHandle); 5] = [
         |handle| assert!(handle.try_acquire("eve", 1).is_err()),
         |handle| assert!(handle.try_pass("eve").is_err()),
         |handle| assert!(handle.try_acquire_up_to("eve", 1).is_err()),
