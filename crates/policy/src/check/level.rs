@@ -49,19 +49,20 @@ impl Checks<'_> {
             }
         }
         let kind = self.level_kind(&given);
-        let overrides = self.level_overrides(&given, kind.as_ref());
+        let list = |field| -> Vec<String> {
+            let texts = given.get(field).map(texts).unwrap_or_default();
+            texts.into_iter().map(str::to_owned).collect()
+        };
+        let key = list("key");
+        let overrides = self.level_overrides(&given, key.len(), kind.as_ref());
         let max_keys = given.get("max_keys").and_then(whole);
         if let (Some(0), Some(node)) = (max_keys, given.get("max_keys")) {
             let problem = self.wrong_value("hierarchy.max_keys", node, messages::ONE_OR_MORE);
             self.errors.push(problem);
         }
-        let list = |field| -> Vec<String> {
-            let texts = given.get(field).map(texts).unwrap_or_default();
-            texts.into_iter().map(str::to_owned).collect()
-        };
         let level = LevelPolicy {
             name: given.name?.to_owned(),
-            key: list("key"),
+            key,
             counts: list("counts"),
             kind: kind?,
             max_keys: max_keys.map(|keys| usize::try_from(keys).unwrap_or(usize::MAX)),
@@ -91,7 +92,12 @@ impl Checks<'_> {
         Some(kind)
     }
 
-    fn level_overrides(&mut self, given: &Given<'_>, kind: Option<&Kind>) -> Vec<LevelOverride> {
+    fn level_overrides(
+        &mut self,
+        given: &Given<'_>,
+        fields: usize,
+        kind: Option<&Kind>,
+    ) -> Vec<LevelOverride> {
         let entries = given.get("overrides").and_then(Node::table).unwrap_or_default();
         let mut seen = HashMap::new();
         let mut overrides = Vec::new();
@@ -100,7 +106,8 @@ impl Checks<'_> {
                 self.errors.push(messages::twice("hierarchy.overrides", entry, first));
                 continue;
             }
-            if let Some(reason) = pattern_error(&entry.name) {
+            // Without a key, there is another mistake to mend first.
+            if let Some(reason) = pattern_error(&entry.name, fields).filter(|_| fields > 0) {
                 self.errors.push(messages::not_a_pattern(entry, &reason));
             }
             if entry.node.table().is_none() {

@@ -25,15 +25,15 @@ pub struct LevelPolicy {
 
 /// The numbers of the keys that a pattern matches.
 ///
-/// `*` matches any characters but `/`, `**` any at all, `?` one character, `[a-f]` one of these, and
-/// `{a,b}` one of the alternatives. A backslash takes the meaning from the next character.
+/// It has a part for each field of the key, with `/` between them: `*` matches any characters of a field, and
+/// `?` one.
 ///
-/// A pattern without any of `*?[{\` counts before all that have some. Of several others that match,
-/// the one counts that has most characters besides `*` and `?`, and if two have as many, the first in
-/// alphabetical order. So the order in which they are written does not matter.
+/// A pattern without `*` and `?` counts before all that have some. Of several others that match, the one with most
+/// other characters counts, and if two have as many, the first in alphabetical order. The order in which they are
+/// written does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelOverride {
-    /// The pattern, such as `acme/*`: at most 1,000 bytes.
+    /// The pattern, such as `acme/*`.
     pub pattern: String,
     /// The numbers, which may be of another algorithm if they are not from a file.
     pub kind: Kind,
