@@ -256,11 +256,7 @@ fn full_name(rule: &Rule, part: &Part) -> String {
 /// Returns the limiters with the numbers that were found, as a policy to paste.
 fn to_paste(policy: &Policy, subjects: &[Subject], searches: &[Search]) -> String {
     let changes = subjects.iter().zip(searches).flat_map(|(subject, search)| {
-        // A number that no line's cost speaks for is not printed.
-        let has_costs = subject.lacking.no_cost < subject.judged();
-        let kind = search
-            .found()
-            .filter(|_| has_costs)
+        let kind = search::suggested(subject, search)
             .and_then(|number| subject.vary.with(&subject.rule.kind, number));
         let fields = kind.map(|kind| subject.vary.fields(&kind)).unwrap_or_default();
         let change = |(field, value, is_added)| Change {

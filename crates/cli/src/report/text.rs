@@ -311,12 +311,12 @@ pub(super) fn stamps(replay: &Replay) -> String {
     }
 }
 
-/// Returns the columns of the report. Some terminals say that they have none.
+/// Returns the columns of the report: those of the terminal, or else of the variable `COLUMNS`. Some terminals say that
+/// they have none.
 pub(super) fn width() -> u16 {
-    match Table::new().width() {
-        None | Some(0) => MAX_WIDTH,
-        Some(width) => width.clamp(MIN_WIDTH, MAX_WIDTH),
-    }
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = Table::new().width().or_else(said).filter(|columns| *columns > 0);
+    columns.map_or(MAX_WIDTH, |columns| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
 /// Returns true if the report is wide enough for the times at which keys were seen.

@@ -381,6 +381,9 @@ fn a_cost_that_no_line_has_gives_no_number() {
         assert!(stdout(&run).contains(said), "{}", stdout(&run));
         assert!(!stdout(&run).contains("policy to paste"), "{}", stdout(&run));
     }
+    let args = ["suggest", "--json", "--policy", "limits.toml", "--sample"];
+    let found = output(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
+    assert!(found["limiters"][0]["suggested"].is_null(), "{found}");
 }
 
 #[test]
