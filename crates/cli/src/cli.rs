@@ -247,6 +247,20 @@ fn command() -> String {
     format!("sluicegate {}", shell_words::join(args))
 }
 
+/// Returns the command line without an option and its value.
+fn command_without(option: &str) -> String {
+    let mut args = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    let mut kept = vec!["sluicegate".to_owned()];
+    while let Some(arg) = args.next() {
+        if arg == option {
+            args.next();
+        } else if arg.strip_prefix(option).is_none_or(|rest| !rest.starts_with('=')) {
+            kept.push(arg);
+        }
+    }
+    shell_words::join(kept)
+}
+
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     let printed = io::stdout().write_all(text);
     printed.map(|()| ExitCode::SUCCESS).map_err(Failure::io("standard output"))

@@ -160,9 +160,17 @@ fn suggest_all(
     options: &SuggestOptions,
     open: &mut dyn FnMut() -> Result<Merged, (String, io::Error)>,
 ) -> Result<(Findings, Pass), SuggestError> {
-    let (mut subjects, without) = subjects(policy, options);
+    let (mut subjects, mut without) = subjects(policy, options);
     let mut logs = open().map_err(|(name, error)| SuggestError::Open(name, error))?;
     let pass = survey(&mut subjects, options, &mut logs)?;
+    // A line without its cost takes a permit all the same. If all lines do, no number means anything.
+    let has_costs = |subject: &mut Subject| {
+        subject.lacking.no_cost == 0 || subject.lacking.no_cost < subject.judged()
+    };
+    without.extend(subjects.extract_if(.., |subject| !has_costs(subject)).map(|subject| Without {
+        name: subject.name,
+        why: "no request has a number for its `cost`".into(),
+    }));
     let failures: Vec<String> =
         logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
     drop(logs);
@@ -256,8 +264,7 @@ fn full_name(rule: &Rule, part: &Part) -> String {
 /// Returns the limiters with the numbers that were found, as a policy to paste.
 fn to_paste(policy: &Policy, subjects: &[Subject], searches: &[Search]) -> String {
     let changes = subjects.iter().zip(searches).flat_map(|(subject, search)| {
-        let kind = search::suggested(subject, search)
-            .and_then(|number| subject.vary.with(&subject.rule.kind, number));
+        let kind = search.found().and_then(|number| subject.vary.with(&subject.rule.kind, number));
         let fields = kind.map(|kind| subject.vary.fields(&kind)).unwrap_or_default();
         let change = |(field, value, is_added)| Change {
             limiter: subject.rule.name.clone(),

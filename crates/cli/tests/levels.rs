@@ -94,6 +94,7 @@ fn levels_are_exact() {
         assert_eq!(found["name"], level.name.as_str());
         assert_eq!(found["denied"], denied(counts), "{}", level.name);
         assert_eq!(found["keys"], counts.len(), "{}", level.name);
+        assert_eq!(found["keys_hit"], counts.values().filter(|(_, denied)| *denied > 0).count());
         let refused = counts.iter().filter(|(_, (_, denied))| *denied > 0);
         let expected: BTreeMap<&str, (u64, u64)> =
             refused.map(|(key, counts)| (key.as_str(), *counts)).collect();

@@ -4,6 +4,8 @@ pub(crate) mod file;
 
 use std::io;
 
+use bytesize::ByteSize;
+
 use self::file::PolicyFile;
 use crate::check;
 use crate::error_snippet::{PolicyError, PolicyErrors, Source};
@@ -223,7 +225,8 @@ fn too_large(name: &str, bytes: usize, max_bytes: usize) -> PolicyErrors {
     // No more is read of a file than tells that it is too large.
     let least = if bytes == max_bytes.saturating_add(1) { "at least " } else { "" };
     let label = format!(
-        "it has {least}{bytes} bytes: must be at most {max_bytes}, unless --policy-size allows more; is it a log?"
+        "it has {least}{bytes} bytes: must be at most {}, unless --policy-size allows more; is it a log?",
+        ByteSize(max_bytes as u64).display().iec()
     );
     let problem = Problem::new(0..0, "", "this is too large to be a policy", label);
     Source::new(name, "").errors(vec![problem])

@@ -298,9 +298,15 @@ impl ReplayArgs {
             [] => "sluicegate policy > limits.toml writes this policy, whose numbers are to be changed".to_owned(),
             [policy] if self.html.is_some() => {
                 let policy = policy.to_string_lossy();
-                let words = ["sluicegate", "explain", &policy].map(str::to_owned).into_iter();
-                let words = words.chain(self.read.words());
-                format!("the most that it admits: {}", shell_words::join(words))
+                let with = |words: &[&str]| {
+                    let words = words.iter().map(|word| (*word).to_owned());
+                    shell_words::join(words.chain([policy.clone().into_owned()]).chain(self.read.words()))
+                };
+                format!(
+                    "put it in force: {}\n         the most that it admits: {}",
+                    with(&["sluicegate", "serve", "--policy"]),
+                    with(&["sluicegate", "explain"]),
+                )
             }
             [policy] if !is_stdin && !crate::policy::input::is_stdin(policy) => {
                 let logs = self.logs.iter().map(|log| log.to_string_lossy());

@@ -13,12 +13,12 @@ use super::inputs::{
 };
 use super::page_file::page_file;
 use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, command, print};
+use super::{Failure, command, command_without, print};
 use crate::console::tell;
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
 use crate::policy::input::{PolicyArgs, size};
-use crate::report::SuggestPage;
+use crate::report::{Next, SuggestPage};
 use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest};
 use crate::warnings;
 
@@ -258,8 +258,9 @@ impl SuggestArgs {
         } else {
             let stamped = self.as_stamped.then(|| "--as-stamped".to_owned());
             let words = self.format.words().into_iter().chain(stamped).chain(logs);
-            let logs = shell_words::join(words);
-            findings.write_text((!self.sample).then_some(&*logs), &mut report)
+            let next =
+                Next { command: command_without("--at-least"), logs: shell_words::join(words) };
+            findings.write_text((!self.sample).then_some(&next), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;

@@ -74,6 +74,9 @@ impl Page<'_> {
         let Summary { lines, skipped, late, outliers, .. } = self.summary;
         html! {
             h1 { "Replay of " (HumanCount(*lines)) " requests" }
+            ul.verdicts {
+                @for (name, verdict) in self.summary.verdicts(self.replay) { li { strong { (name) } " " (verdict) } }
+            }
             dl {
                 dt { "Logs" } dd { (printable(logs)) }
                 dt { "Policy" } dd { a href="#policy" { (printable(&self.heading.policy)) } }
@@ -91,6 +94,7 @@ impl Page<'_> {
                 }
                 dt { "Stamps" } dd { (text::stamps(self.replay)) }
                 dt { "Command" } dd { code { (printable(&self.command)) } }
+                @if let Some(next) = &self.heading.next { dt { "Next" } dd { (printable(next)) } }
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct LevelSummary {
     pub policy: String,
     /// Distinct keys that it saw; those of lines that another level refused are not among them.
     pub keys: usize,
+    /// Those of them that it refused something, of the keys whose counts are kept.
+    pub keys_hit: usize,
     /// Lines that it refused. One that several levels refuse counts for the one that has to be waited
     /// for longest.
     pub denied: u64,
@@ -49,6 +51,7 @@ impl HierarchySummary {
             let of_keys = levels.keys_of(place).filter(|(_, tally)| tally.denied > 0);
             let mut top_denied: Vec<KeySummary> =
                 of_keys.map(|(key, tally)| KeySummary::of_tally(key, tally)).collect();
+            let keys_hit = top_denied.len();
             top_denied
                 .sort_by(|a, b| (Reverse(a.denied), &a.key).cmp(&(Reverse(b.denied), &b.key)));
             if top > 0 {
@@ -58,6 +61,7 @@ impl HierarchySummary {
                 name: level.name.clone(),
                 policy: level.kind.to_string(),
                 keys,
+                keys_hit,
                 denied,
                 top_denied,
             }

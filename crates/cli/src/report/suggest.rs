@@ -25,14 +25,43 @@ pub(super) const CAUTION: [&str; 4] = [
 /// The parts of a column, from an eighth to the whole of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
+/// What the command that comes next is made of.
+#[derive(Debug)]
+pub struct Next {
+    /// The command that found the limits, without a share that it may have asked for.
+    pub command: String,
+    /// The logs that were searched, and the options by which they were read, as a shell takes them.
+    pub logs: String,
+}
+
+/// A limit far below the one that was found, which hits only the few keys that stand out.
+pub(super) struct Knee {
+    pub(super) limit: HumanCount,
+    keys_hit: HumanCount,
+    keys: HumanCount,
+    /// The requests of these keys, in percent of all.
+    requests: String,
+    /// The share to ask for, in percent.
+    share: String,
+}
+
+impl Knee {
+    /// Returns what it would have done, and how to ask for it.
+    pub(super) fn does(&self) -> String {
+        let Knee { keys_hit, keys, requests, share, .. } = self;
+        format!(
+            "the knee, would hit {keys_hit} of {keys} keys, which send {requests} % of the requests: --at-least {share}"
+        )
+    }
+}
+
 impl Findings {
-    /// Writes the report, in colours. `logs` are the logs that were searched, as a shell takes them, or nothing
-    /// if it is not told what to do next.
+    /// Writes the report, in colours, and what to do `next` if that is wanted.
     ///
     /// # Errors
     ///
     /// If `out` cannot be written to.
-    pub fn write_text(&self, logs: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+    pub fn write_text(&self, next: Option<&Next>, out: &mut impl Write) -> io::Result<()> {
         let width = width();
         let [lines, skipped] = [self.lines, self.skipped].map(HumanCount);
         writeln!(out, "{DIM}asked{DIM:#}  {}", asked(self))?;
@@ -55,14 +84,23 @@ impl Findings {
         for warning in &warnings {
             writeln!(out, "{DENIED}warning{DENIED:#}: {}", printable(warning))?;
         }
-        match logs {
-            Some(logs) if !self.policy.is_empty() => writeln!(
+        let Some(next) = next.filter(|_| !self.policy.is_empty()) else { return Ok(()) };
+        write!(out, "\n{DIM}next{DIM:#}   ")?;
+        if let Some(knee) = self.limiters.iter().find_map(|limiter| limiter.knee_below(self)) {
+            let Knee { keys_hit, keys, share, .. } = knee;
+            writeln!(
                 out,
-                "\n{DIM}next{DIM:#}   save the policy as limits.toml, and see whom it would have refused, and when:\n       \
-                 sluicegate replay --policy limits.toml --html report.html {logs}"
-            ),
-            _ => Ok(()),
+                "it refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
+                 --at-least {share}\n       or else ",
+                next.command
+            )?;
         }
+        writeln!(
+            out,
+            "save the policy as limits.toml, and see whom it refuses, and when:\n       \
+             sluicegate replay --policy limits.toml --html report.html {}",
+            next.logs
+        )
     }
 }
 
@@ -85,9 +123,6 @@ impl Suggestion {
                 _ => writeln!(out, "  no request in the logs has a key"),
             };
         }
-        if self.lacking.is_some_and(|lacking| lacking.no_cost == self.requests) {
-            return writeln!(out, "  no suggestion: no request has a number for its `cost`");
-        }
         self.write_verdict(out, findings)?;
         if let Some(gap) = self.gap {
             let [from, to] = [gap.from, gap.to].map(HumanCount);
@@ -97,8 +132,8 @@ impl Suggestion {
             };
             writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
         }
-        if let Some((knee, does)) = self.knee_below(findings) {
-            writeln!(out, "  {BOLD}{knee}{BOLD:#}, {does}")?;
+        if let Some(knee) = self.knee_below(findings) {
+            writeln!(out, "  {BOLD}{}{BOLD:#}, {}", knee.limit, knee.does())?;
         }
         if self.overridden > 0 {
             let count = HumanCount(self.overridden);
@@ -159,9 +194,9 @@ impl Suggestion {
         )
     }
 
-    /// Returns the knee and what it would have done, if the number that was found is far above it: among few keys, a share
-    /// of nearly all of them is all of them, abusers included.
-    pub(super) fn knee_below(&self, findings: &Findings) -> Option<(String, String)> {
+    /// Returns the knee, if the number that was found is far above it: among few keys, a share of nearly all of them is
+    /// all of them, abusers included.
+    pub(super) fn knee_below(&self, findings: &Findings) -> Option<Knee> {
         let at = |limit: u64| self.curve.iter().find(|point| point.limit == limit);
         let (suggested, knee) = (self.suggested.and_then(at)?, self.knee.and_then(at)?);
         if knee.limit >= suggested.limit || suggested.keys_hit > 0 || findings.of != Share::Keys {
@@ -172,14 +207,13 @@ impl Suggestion {
         let steps = [10_000, 1_000, 100, 10, 1].map(|step| spared / step * step);
         let is_it = |share: &u64| self.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
         let share = steps.into_iter().find(is_it).unwrap_or(spared);
-        let does = format!(
-            "the knee, would hit {} of {} keys, which send {} % of the requests: --at-least {}",
-            HumanCount(knee.keys_hit),
-            HumanCount(self.keys),
-            percent(knee.requests_of_hit, self.requests),
-            in_percent(share),
-        );
-        Some((HumanCount(knee.limit).to_string(), does))
+        Some(Knee {
+            limit: HumanCount(knee.limit),
+            keys_hit: HumanCount(knee.keys_hit),
+            keys: HumanCount(self.keys),
+            requests: percent(knee.requests_of_hit, self.requests),
+            share: in_percent(share),
+        })
     }
 
     /// Says what a limit would have done.

@@ -276,7 +276,7 @@ impl Summary {
                 table.add_row(top_row(name, key, stamps));
             }
         }
-        align_right(&mut table, 2..7);
+        align_right(&mut table, 2..if stamps.is_some() { 7 } else { 5 });
         if table.is_empty() {
             return writeln!(out, "  nothing was denied");
         }
@@ -342,7 +342,7 @@ fn top_row(name: &str, key: &KeySummary, stamps: Option<Stamps>) -> Row {
     ]);
     add_seen(&mut row, stamps, [key.first_seen, key.last_seen]);
     row.add_cell(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
-    row.max_height(1);
+    row.max_height(2);
     row
 }
 

@@ -6,6 +6,7 @@ use indicatif::HumanCount;
 use sluicegate_policy::{KeyField, KeyPart};
 
 use super::json::{LimiterSummary, Summary};
+use super::levels::LevelSummary;
 use super::profile::short_agent;
 use super::text::percent;
 use crate::log::printable;
@@ -15,14 +16,29 @@ use crate::replay::{Caller, Judge, Replay};
 const NAMED: usize = 2;
 
 impl Summary {
-    /// Returns a sentence about each limiter.
+    /// Returns a sentence about each limiter and each level.
     pub(super) fn verdicts(&self, replay: &Replay) -> Vec<(String, String)> {
         let pairs = self.limiters.iter().zip(replay.judges());
         let has_agents = replay.pass().has(KeyField::Agent);
         let verdict = |(limiter, judge): (&LimiterSummary, &Judge)| {
             (printable(&limiter.name), verdict(limiter, judge, has_agents))
         };
-        pairs.map(verdict).collect()
+        let all = self.hierarchy.as_ref().map_or(0, |levels| levels.allowed + levels.denied);
+        let levels = self.hierarchy.iter().flat_map(|hierarchy| &hierarchy.levels);
+        let of_level = |level: &LevelSummary| (printable(&level.name), of_level(level, all));
+        pairs.map(verdict).chain(levels.map(of_level)).collect()
+    }
+}
+
+fn of_level(level: &LevelSummary, all: u64) -> String {
+    let [keys, hit] = [level.keys, level.keys_hit].map(|count| HumanCount(count as u64));
+    let [denied, requests] = [level.denied, all].map(HumanCount);
+    match level.denied {
+        0 => format!("would have denied none of {requests} requests of {keys} keys"),
+        _ => format!(
+            "of {keys} keys it would have refused {hit}, and denied {denied} of {requests} requests ({} %)",
+            percent(level.denied, all)
+        ),
     }
 }
 

@@ -108,10 +108,10 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
         }
         Kind::SlidingCounter(of) => Kind::SlidingCounter(rate(of)?),
         Kind::SlidingLog(of) => Kind::SlidingLog(rate(of)?),
-        // A capacity that is left out is the limit.
+        // A capacity that is left out is the limit, and a larger one never matters.
         Kind::WeightedLog { limit: of, capacity } => Kind::WeightedLog {
             limit: rate(of)?,
-            capacity: if *capacity == of.permits() { limit } else { *capacity },
+            capacity: if *capacity >= of.permits() { limit } else { *capacity },
         },
         Kind::MultiWindow { limits, slots } => {
             Kind::MultiWindow { limits: vec![rate(limits.first()?)?], slots: *slots }

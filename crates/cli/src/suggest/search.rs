@@ -136,11 +136,6 @@ fn ladder(top: u64, count: u64) -> Vec<u64> {
     limits
 }
 
-/// Returns the number that was found, if a cost speaks for it: a line without one takes a permit all the same.
-pub(super) fn suggested(subject: &Subject, search: &Search) -> Option<u64> {
-    search.found().filter(|_| subject.lacking.no_cost < subject.judged())
-}
-
 /// Returns the limits between the two neighbouring least limits that are furthest apart by their
 /// ratio, and at least at twice. Those above are of fewer than half of the keys.
 pub(super) fn gap(subject: &Subject) -> Option<Gap> {

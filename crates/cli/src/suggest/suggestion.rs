@@ -24,7 +24,7 @@ pub(super) fn suggestion(
     options: &SuggestOptions,
     has_no_agents: bool,
 ) -> Suggestion {
-    let suggested = search::suggested(subject, search);
+    let suggested = search.found();
     let instant = |nanos: u64| Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
     let key = |key: &BStr, facts: &Facts, denied: u64| {
         let is_computed = subject.method != Method::Search && facts.need < u64::MAX;

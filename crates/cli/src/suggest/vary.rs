@@ -88,7 +88,7 @@ impl Vary {
     pub(super) fn highest(self, kind: &Kind) -> u64 {
         match kind {
             Kind::SlidingLog(_) => return MAX_LOG_LIMIT,
-            Kind::WeightedLog { limit, capacity } if *capacity == limit.permits() => {
+            Kind::WeightedLog { limit, capacity } if *capacity >= limit.permits() => {
                 return MAX_LOG_LIMIT - 2;
             }
             _ => {}

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use indicatif::HumanCount;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
@@ -165,6 +166,12 @@ fn levels_of_a_hierarchy_are_on_the_page() {
     let (report, page) = both(&["--sample", "--policy", policy.to_str().unwrap()]);
     let hierarchy = &report["hierarchy"];
     let number = |value: &Value| value.as_u64().unwrap();
+    let verdict = text_of(page.all("ul.verdicts li")[0]);
+    let denied = HumanCount(number(&hierarchy["levels"][0]["denied"]));
+    assert!(
+        verdict.starts_with("page of ") && verdict.contains(&format!("denied {denied} of")),
+        "{verdict}"
+    );
     let passed = page.all("#levels > p")[0];
     assert_eq!(figures(passed), [number(&hierarchy["allowed"]), number(&hierarchy["denied"])]);
     let rows = page.all("#levels > table:first-of-type tbody tr");
@@ -172,7 +179,8 @@ fn levels_of_a_hierarchy_are_on_the_page() {
     assert_eq!(rows.len(), 2);
     assert!(levels.iter().all(|level| number(&level["denied"]) > 0), "{hierarchy}");
     for (row, level) in rows.into_iter().zip(levels) {
-        assert_eq!(figures(row), [number(&level["keys"]), number(&level["denied"])]);
+        let columns = ["keys", "keys_hit", "denied"].map(|column| number(&level[column]));
+        assert_eq!(figures(row), columns);
     }
     let listed: usize =
         levels.iter().map(|level| level["top_denied"].as_array().unwrap().len()).sum();

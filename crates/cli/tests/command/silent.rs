@@ -168,7 +168,15 @@ fn paths_of_absolute_targets_are_paths() {
     let folder = Folder::new();
     let target =
         |target: &str| format!("{{\"time\":1431857103,\"client\":\"a\",\"url\":\"{target}\"}}\n");
-    let log = ["https://host:443/users/7?x=1", "/users/8", "http://host", "*"].map(target).concat();
+    let targets = [
+        "https://host:443/users/7?x=1",
+        "//users/8",
+        "/users/%37",
+        "/api/%2e%2e/users/10",
+        "http://host",
+        "*",
+    ];
+    let log = targets.map(target).concat();
     folder.file("a.json", log);
     folder.file("a.log", line("a", 1).replace("GET /a", "GET https://host/users/7?y"));
     folder.file(
@@ -253,14 +261,17 @@ fn variables_that_only_resemble_others_are_passed_over() {
 fn a_weighted_log_remembers_as_many_lines_as_the_limit_that_is_looked_for() {
     let folder = Folder::new();
     folder.file("a.log", (0..50).map(|n| line("a", n)).collect::<String>());
-    folder.file(
-        "p.toml",
-        "[limiters.a]\npolicy = \"weighted_log\"\nlimit = 3\ninterval = \"1 minute\"\n",
-    );
-    let text = run(&folder, &["suggest", "--policy", "p.toml", "--json", "a.log"], 0).1;
-    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(found["limiters"][0]["suggested"], json!(50), "{text}");
-    assert!(!found["policy"].as_str().unwrap().contains("capacity"), "{text}");
+    for (capacity, pasted) in [("", ""), ("capacity = 3\n", "capacity = 50\n")] {
+        folder.file(
+            "p.toml",
+            format!("[limiters.a]\npolicy = \"weighted_log\"\nlimit = 3\n{capacity}interval = \"1 minute\"\n"),
+        );
+        let text = run(&folder, &["suggest", "--policy", "p.toml", "--json", "a.log"], 0).1;
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(found["limiters"][0]["suggested"], json!(50), "{text}");
+        let policy = found["policy"].as_str().unwrap();
+        assert!(policy.contains(&format!("limit = 50\n{pasted}interval")), "{policy}");
+    }
 }
 
 #[test]
@@ -270,11 +281,19 @@ fn the_curve_of_a_search_fits_into_80_columns() {
         .flat_map(|n| (0..n % 9).map(move |_| line(&format!("10.0.0.{}", n % 9), n)))
         .collect();
     folder.file("a.log", log);
-    let text = run(&folder, &[&PER_MINUTE[..], &["--at-least", "75", "a.log"]].concat(), 0).1;
-    assert!(text.contains("it would have hit"), "{text}");
-    assert!(text.contains("An address is not a person: an office of 200"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(!text.contains("limits from 1 to 1 "), "{text}");
+    for columns in ["80", "100"] {
+        let args = [&PER_MINUTE[..], &["--at-least", "75", "a.log"]].concat();
+        let found =
+            sluicegate().current_dir(folder.0.path()).env("COLUMNS", columns).args(args).assert();
+        let text = stdout(&found.success());
+        assert!(text.contains("it would have hit"), "{text}");
+        assert!(text.contains("An address is not a person: an office of 200"), "{text}");
+        let most = columns.parse().unwrap();
+        // A command is not broken into lines.
+        let mut lines = text.lines().filter(|line| !line.contains("sluicegate replay"));
+        assert!(lines.all(|line| line.chars().count() <= most), "{text}");
+        assert!(!text.contains("limits from 1 to 1 "), "{text}");
+    }
 }
 
 #[test]

@@ -279,6 +279,9 @@ fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
     let knee =
         "  2, the knee, would hit 1 of 41 keys, which send 42.9 % of the requests: --at-least 97";
     assert!(all.contains(knee) && all.contains("all hit the same key\n"), "{all}");
+    let next =
+        "sluicegate suggest --kind sliding_window --interval '1 minute' few.log --at-least 97\n";
+    assert!(all.contains(next), "{all}");
     let knee = suggest("97");
     assert!(
         knee.contains("  2 is the least limit") && !knee.contains(", the knee, would"),
@@ -383,7 +386,11 @@ fn a_cost_that_no_line_has_gives_no_number() {
     }
     let args = ["suggest", "--json", "--policy", "limits.toml", "--sample"];
     let found = output(&sluicegate().current_dir(folder.0.path()).args(args).assert().success());
-    assert!(found["limiters"][0]["suggested"].is_null(), "{found}");
+    assert_eq!(
+        (&found["limiters"], &found["without"][0]["name"]),
+        (&json!([]), &json!("a")),
+        "{found}"
+    );
 }
 
 #[test]

@@ -36,23 +36,36 @@ impl Checks<'_> {
         }
         if let (Some(Kind::MultiWindow { .. }), Some(limits)) = (kind, given.get("limits")) {
             self.warn_of_equal_windows(limits);
-            self.warn_of_idle_windows(limits);
+            self.warn_of_idle_windows("limits", limits.list().unwrap_or_default(), |_| true);
+        }
+        if let (Some(Kind::All(_)), Some(parts)) = (kind, given.get("of")) {
+            // Others may grant more than their limit in some span of their length.
+            let is_sliding = |part: &Node| {
+                let policy = part.get("policy").and_then(Node::text);
+                matches!(policy, Some("sliding_window" | "sliding_log" | "weighted_log"))
+            };
+            self.warn_of_idle_windows("of", parts.list().unwrap_or_default(), is_sliding);
         }
     }
 
     /// Warns of windows that never deny what another one grants.
-    fn warn_of_idle_windows(&mut self, limits: &Node) {
-        let nodes = limits.list().unwrap_or_default();
+    fn warn_of_idle_windows(&mut self, path: &str, nodes: &[Node], is_window: fn(&Node) -> bool) {
         let windows: Vec<(u64, Duration, &Node)> = nodes
             .iter()
+            .filter(|node| is_window(node))
             .filter_map(|node| {
                 Some((whole(node.get("limit")?)?, time(node.get("interval")?)?, node))
             })
             .collect();
         for (permits, interval, node) in &windows {
+            // A window with slots counts up to a slot longer, which is all of it at most.
+            let counted = match node.get("policy").and_then(Node::text) {
+                Some("sliding_window") => interval.as_nanos().saturating_mul(2),
+                _ => interval.as_nanos(),
+            };
             let is_stricter = |(other, other_interval, _): &&(u64, Duration, &Node)| {
                 // The most that the other grants in a window of this length.
-                let windows = interval.as_nanos().div_ceil(other_interval.as_nanos().max(1)).max(1);
+                let windows = counted.div_ceil(other_interval.as_nanos().max(1)).max(1);
                 // Of two of one length there is another warning.
                 other_interval != interval
                     && u128::from(*other).saturating_mul(windows) <= u128::from(*permits)
@@ -64,7 +77,7 @@ impl Checks<'_> {
                     "this one grants no more: {other} in any {}",
                     humantime::format_duration(*other_interval)
                 );
-                let problem = Problem::new(node.span.clone(), "limits", title, label);
+                let problem = Problem::new(node.span.clone(), path, title, label);
                 self.warnings.push(problem.with_context(other_node.span.clone(), reason));
             }
         }
@@ -82,15 +95,30 @@ impl Checks<'_> {
                     format!("{{part{place}}}")
                 }
             }
-            name if name.len() > 1 && name.starts_with(':') => {
+            name if name.len() > 1 && name.starts_with([':', '$']) => {
                 changed = true;
                 format!("{{{}}}", &name[1..])
+            }
+            name if name.len() > 2 && name.starts_with('<') && name.ends_with('>') => {
+                changed = true;
+                format!("{{{}}}", &name[1..name.len() - 1])
+            }
+            // An expression: the name before it, if it has one.
+            expression if expression.contains(['[', '(', '+']) || expression.contains(".*") => {
+                changed = true;
+                let name = expression.strip_prefix('{').and_then(|own| own.split_once(':'));
+                format!(
+                    "{{{}}}",
+                    name.map_or_else(|| format!("part{place}"), |(name, _)| name.to_owned())
+                )
             }
             other => other.to_owned(),
         });
         let meant = segments.collect::<Vec<_>>().join("/");
         if changed {
-            let label = format!("`:name` and `*` are taken as they are written; write \"{meant}\"");
+            let label = format!(
+                "wildcards and expressions are taken as they are written; write \"{meant}\""
+            );
             self.warn(path, node, label);
         }
     }

@@ -67,7 +67,7 @@ pub(crate) fn pattern_error(pattern: &str, fields: usize) -> Option<String> {
     let own = pattern.split('/').count();
     (own != fields).then(|| {
         format!(
-            "its fields are {own}, and those of a key {fields}: expected as many, such as \"{}\"",
+            "it has {own} fields, and keys have {fields}: expected as many, such as \"{}\"",
             vec!["*"; fields].join("/")
         )
     })

@@ -240,7 +240,7 @@ fn files_are_read_by_the_end_of_their_names() {
     };
     assert_eq!(
         errors.as_slice()[0].expected(),
-        "it has at least 1048577 bytes: must be at most 1048576, unless --policy-size allows more; is it a log?"
+        "it has at least 1048577 bytes: must be at most 1.0 MiB, unless --policy-size allows more; is it a log?"
     );
     let Err(LoadError::Policy(errors)) = load("fits.toml", &b" ".repeat(1 << 20)) else {
         panic!("it has no limiter");
@@ -267,7 +267,7 @@ fn a_file_is_read_as_it_is_said_whatever_its_name_and_size() {
     std::fs::write(&path, format!("{yaml}\n{padding}")).unwrap();
     let file = sluicegate_policy::PolicyFile::from(&path).with_format(Format::Yaml);
     let error = Policies::from_path(file.clone()).unwrap_err().to_string();
-    assert!(error.contains("must be at most 1048576, unless --policy-size"), "{error}");
+    assert!(error.contains("must be at most 1.0 MiB, unless --policy-size"), "{error}");
     let file = file.with_max_bytes(4 << 20);
     assert_eq!(Policies::from_path(file.clone()).unwrap().limiters().len(), 1);
     let registry = sluicegate_policy::Registry::open(file.clone()).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate::{Clock, Denied, FixedWindow, Limiter, ManualClock, TokenBucket};
 use sluicegate_policy::{
-    Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError,
+    Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError, SharedClock,
 };
 
 mod counted;
@@ -300,10 +300,10 @@ fn errors_name_the_nearest_and_the_other_form() {
         error(registry.keyed("a").unwrap_err()),
         "limiter \"a\" has no keys: use `limiter`, or name another `key` than \"all\" in its policy"
     );
-    assert!(registry.typed::<TokenBucket<TestClock>>("a").is_ok());
+    assert!(registry.typed::<TokenBucket<SharedClock>>("a").is_ok());
     let other = error(registry.typed::<FixedWindow<TestClock>>("a").unwrap_err());
     assert!(other.ends_with("but a token bucket: 10, then 1 per 1h"), "{other}");
-    assert!(registry.typed::<TokenBucket<TestClock>>("users").is_err());
+    assert!(registry.typed::<TokenBucket<SharedClock>>("users").is_err());
 }
 
 #[test]

@@ -59,13 +59,19 @@ fn requests_that_there_are_not_are_warned_of() {
 #[test]
 fn patterns_of_other_programs_are_warned_of() {
     let filter = |filter: &str| warnings(&format!("{WINDOW}match = {{ {filter} }}"));
-    let said =
-        |meant: &str| format!("`:name` and `*` are taken as they are written; write \"{meant}\"");
+    let said = |meant: &str| {
+        format!("wildcards and expressions are taken as they are written; write \"{meant}\"")
+    };
     for (path, meant) in [
         ("/users/:id", "/users/{id}"),
         ("/api/*", "/api/{*rest}"),
         ("/api/**", "/api/{*rest}"),
         ("/a/*/b/:c", "/a/{part2}/b/{c}"),
+        ("/users/<id>", "/users/{id}"),
+        ("/users/$id", "/users/{id}"),
+        ("/users/{id:[0-9]+}", "/users/{id}"),
+        ("/api/v[12]/x", "/api/{part2}/x"),
+        ("/users/.*", "/users/{part2}"),
     ] {
         let expected = format!("5: `match.path` is \"{path}\": {}", said(meant));
         assert_eq!(filter(&format!("path = \"{path}\"")), [expected]);
@@ -120,6 +126,17 @@ fn a_window_that_never_denies_is_warned_of() {
             None => assert_eq!(said, [""; 0]),
         }
     }
+    let parts = |parts: [(&str, u64, &str); 2]| {
+        let part = |(policy, limit, interval)| {
+            format!("{{ policy = \"{policy}\", limit = {limit}, interval = \"{interval}\" }}")
+        };
+        warnings(&format!("policy = \"all\"\nof = [{}]", parts.map(part).join(", "))).len()
+    };
+    assert_eq!(parts([("sliding_log", 3, "1 minute"), ("sliding_log", 1, "1 day")]), 1);
+    assert_eq!(parts([("sliding_window", 600, "1 minute"), ("weighted_log", 10, "1 s")]), 0);
+    assert_eq!(parts([("sliding_window", 1200, "1 minute"), ("weighted_log", 10, "1 s")]), 1);
+    // At the end of one window and the beginning of the next it grants twice its limit.
+    assert_eq!(parts([("sliding_log", 1, "1 minute"), ("fixed_window", 1, "1 day")]), 0);
 }
 
 #[test]

@@ -23,12 +23,13 @@ pub(super) fn section(hierarchy: &HierarchySummary, stamps: Stamps) -> Markup {
                     span.note { "One that several levels deny counts for the one with the longest wait." }
                 }
                 thead { tr {
-                    th scope="col" { "level" } th scope="col" { "keys" } th scope="col" { "denied" }
-                    th scope="col" { "denied %" }
+                    th scope="col" { "level" } th scope="col" { "keys" } th scope="col" { "keys hit" }
+                    th scope="col" { "denied" } th scope="col" { "denied %" }
                 } }
                 tbody { @for level in &hierarchy.levels { tr {
                     th scope="row" { (printable(&level.name)) span.policy { (printable(&level.policy)) } }
                     td { (count(level.keys as u64)) }
+                    td { (count(level.keys_hit as u64)) }
                     td { (count(level.denied)) }
                     td { (share(level.denied, all)) }
                 } } }

@@ -133,7 +133,7 @@ impl Spectrum<'_> {
         });
         let line = |limit: &u64| {
             let above = limit.saturating_add(1);
-            (edges.partition_point(|edge| *edge < above), format!("limit {}", short(*limit)))
+            (edges.partition_point(|edge| *edge < above), format!("limit: up to {}", short(*limit)))
         };
         Bars { bars: bars.collect(), lines: limits.iter().map(line).collect() }
     }

@@ -78,7 +78,7 @@ fn section(index: usize, limiter: &Suggestion, findings: &Findings) -> Markup {
             } @else {
                 @let (number, does) = limiter.verdict(findings);
                 p { strong { (number) } " " (does) "." }
-                @if let Some((knee, does)) = limiter.knee_below(findings) { p { strong { (knee) } ", " (does) "." } }
+                @if let Some(knee) = limiter.knee_below(findings) { p { strong { (knee.limit) } ", " (knee.does()) "." } }
                 (choice(&id, limiter))
                 (keys(limiter))
                 @if limiter.is_by_client && !limiter.hit.is_empty() { p.note { (CAUTION.join(" ")) } }

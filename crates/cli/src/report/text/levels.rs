@@ -15,17 +15,18 @@ impl Summary {
         let Some(hierarchy) = &self.hierarchy else { return Ok(()) };
         let all = hierarchy.allowed + hierarchy.denied;
         let mut table = Table::new();
-        table.set_header(["level", "policy", "keys", "denied", "denied %"].map(header));
+        table.set_header(["level", "policy", "keys", "hit", "denied", "denied %"].map(header));
         for level in &hierarchy.levels {
             table.add_row([
                 Cell::new(printable(&level.name)).add_attribute(Attribute::Bold),
                 Cell::new(&level.policy),
                 Cell::new(HumanCount(level.keys as u64)),
+                Cell::new(HumanCount(level.keys_hit as u64)),
                 Cell::new(HumanCount(level.denied)).fg(Color::Red),
                 Cell::new(percent(level.denied, all)),
             ]);
         }
-        align_right(&mut table, 2..5);
+        align_right(&mut table, 2..6);
         section(out, "levels", ", which a request passes all or none of")?;
         write_table(out, table, width)?;
         let [allowed, denied] = [hierarchy.allowed, hierarchy.denied].map(HumanCount);

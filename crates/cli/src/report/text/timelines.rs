@@ -31,7 +31,8 @@ pub(super) fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16)
             (judge, columns, width_nanos)
         })
         .collect();
-    let column = drawn.first().map_or(Duration::ZERO, |drawn| Duration::from_nanos(drawn.2));
+    let Some((.., width_nanos)) = drawn.first() else { return Ok(()) };
+    let column = Duration::from_nanos(*width_nanos);
     section(out, "over time", &format!(", {} a column", format_duration(column)))?;
     for (judge, columns, _) in drawn {
         let highest = columns.iter().map(|bin| bin.allowed.max(bin.denied)).max().unwrap_or(0);
@@ -47,7 +48,9 @@ pub(super) fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16)
                 "  {BOLD}{name:<14}{BOLD:#} {what:<7} {style}{bars}{style:#} {DIM}max {peak}{DIM:#}"
             )
         };
-        row(&name, "allowed", ALLOWED, |bin| bin.allowed)?;
+        // Requests that wait are counted when they come, not when they are let through.
+        let what = if judge.waits().is_some() { "came" } else { "allowed" };
+        row(&name, what, ALLOWED, |bin| bin.allowed)?;
         if judge.denied() > 0 {
             row("", "denied", DENIED, |bin| bin.denied)?;
         }
