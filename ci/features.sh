@@ -22,9 +22,9 @@ done
 for features in "" async http pool policy "async,cluster,pool,sentinel,tls"; do
     cargo clippy -q -p sluicegate-redis --lib --no-default-features --features "$features" -- -D warnings
 done
-# Policies alone, and with what reloads them.
-for features in "" watch; do
-    cargo clippy -q -p sluicegate-policy --lib --features "$features" -- -D warnings
+# Policies as data alone, at work in a program, and with what reloads them.
+for features in "" registry watch; do
+    cargo clippy -q -p sluicegate-policy --lib --no-default-features --features "$features" -- -D warnings
 done
 # What `cargo run` builds, whose dependencies have fewer features than beside all other packages;
 # and with a client of Redis, by TLS too.
