@@ -19,9 +19,9 @@ mod w3c;
 use std::sync::Arc;
 
 pub use self::error::{FormatError, HeaderError};
-use self::names::Names;
+use self::names::{Names, Slot};
 use self::pattern::Pattern;
-use self::prefix::{PREFIXES, PrefixId};
+use self::prefix::{Before, PREFIXES, PrefixId};
 use self::presets::PRESETS;
 pub(crate) use self::presets::help;
 pub(super) use self::reader::{NoLine, Reader};
@@ -38,8 +38,11 @@ const AUTO: &str = "auto";
 pub struct Format {
     /// Formats that the lines may have, the likeliest first; at least one.
     candidates: Arc<[Candidate]>,
-    /// The text before each line, if it was named.
-    prefix: Option<PrefixId>,
+    /// The text before each line, as far as it was named.
+    before: Before,
+    /// True if neither the format nor the field of the client was named. Then clients that are no addresses are a sign
+    /// that a pattern reads lines of something else.
+    is_guessed: bool,
     /// Headers and columns that a policy asks for.
     asked: Asked,
     /// Those of them that lines have had.
@@ -56,7 +59,7 @@ struct Candidate {
 impl Default for Format {
     /// Returns common or combined format.
     fn default() -> Format {
-        Format::of(vec![Candidate { name: "combined", kind: Kind::Common }], None)
+        Format::of(vec![Candidate { name: "combined", kind: Kind::Common }], Before::default())
     }
 }
 
@@ -95,9 +98,9 @@ enum Kind {
 }
 
 impl Format {
-    fn of(candidates: Vec<Candidate>, prefix: Option<PrefixId>) -> Format {
+    fn of(candidates: Vec<Candidate>, before: Before) -> Format {
         let (asked, presence) = (Asked::default(), Arc::default());
-        Format { candidates: candidates.into(), prefix, asked, presence }
+        Format { candidates: candidates.into(), before, is_guessed: false, asked, presence }
     }
 
     /// Reads the values of `--format` and of `--fields`.
@@ -107,19 +110,19 @@ impl Format {
     /// [`FormatError`], with the place of the mistake.
     pub fn parse(format: &str, fields: Option<&str>) -> Result<Format, FormatError> {
         let names = Names::parse(fields.unwrap_or_default())?;
-        let text = format.trim();
-        let (first, rest) = text.split_once(' ').unwrap_or((text, AUTO));
-        let (prefix, text) = match PrefixId::of_name(first) {
-            Some(prefix) => (Some(prefix), rest.trim()),
-            None => (None, text),
-        };
+        let (mut before, mut text) = (Before::default(), format.trim());
+        loop {
+            let (first, rest) = text.split_once(' ').unwrap_or((text, AUTO));
+            let Some(more) = PrefixId::of_name(first).and_then(|id| before.with(id)) else { break };
+            (before, text) = (more, rest.trim());
+        }
         let preset = PRESETS.iter().find(|preset| preset.name == text);
         let forms = match preset {
             Some(preset) => preset.forms.to_vec(),
             None if text == AUTO => presets::all(),
             None if text.contains(['$', '%']) => {
                 let kind = Kind::Pattern(Arc::new(Pattern::parse(text, &names)?));
-                return Ok(Format::of(vec![Candidate { name: "the pattern", kind }], prefix));
+                return Ok(Format::of(vec![Candidate { name: "the pattern", kind }], before));
             }
             None => return Err(unknown(text)),
         };
@@ -139,7 +142,9 @@ impl Format {
             let title = format!("`--fields` has no use with the {text} format");
             return Err(FormatError::new("--fields", given, 0..given.len(), title, label));
         }
-        Ok(Format::of(candidates, prefix))
+        let has_client = names.iter().any(|name| name.slot == Slot::Client && name.is_given);
+        let is_guessed = text == AUTO && !has_client;
+        Ok(Format { is_guessed, ..Format::of(candidates, before) })
     }
 
     /// Returns the format that reads these headers and columns too, where a log has them.

@@ -64,6 +64,10 @@ fn the_lines_may_come_after_a_prefix() {
         ("syslog", "<134>May 17 10:05:03 lb1 proxy[14389]: "),
         ("syslog", "<134>1 2015-05-17T10:05:03Z lb1 proxy 12 - - "),
         ("journald", "May 17 10:05:03 lb1 proxy[14389]: "),
+        ("journald", "[   12.345678] lb1 proxy[14389]: "),
+        ("journald", "1431857103.123456 lb1 proxy[14389]: "),
+        ("journald", "Sun 2015-05-17 10:05:03 UTC lb1 proxy[14389]: "),
+        ("cri syslog", "2015-05-17T10:05:03.1Z stdout F May 17 10:05:03 lb1 proxy[14389]: "),
     ] {
         for (name, told, log) in logs() {
             let log =
@@ -79,6 +83,46 @@ fn the_lines_may_come_after_a_prefix() {
             );
         }
     }
+}
+
+#[test]
+fn lines_of_something_else_are_in_no_format() {
+    let cri = "2015-05-17T10:05:03.1Z stdout F ";
+    for (line, prefix) in [
+        (
+            format!("{cri}2015-05-17 10:05:03 10.0.0.4 GET /a - 443 - 203.0.113.60 curl - 404 0 0 8"),
+            "cri",
+        ),
+        (format!("{cri}May 17 10:05:03 lb1 app[12]: done with /a in 3/200 ms of the time"), "cri and syslog"),
+        ("2015-05-17T10:05:03.123Z INFO worker-0 job/200 17 finished task in time - ok done".to_owned(), ""),
+        (
+            "2015-05-17T10:05:03.1+00:00 host kernel: [UFW BLOCK] IN=eth0 OUT= SRC=198.51.100.1 DST=10/200 1 GET /x a b c"
+                .to_owned(),
+            "syslog",
+        ),
+        // A host before the client, which is a name that may be of something else.
+        ("a b - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"".to_owned(), ""),
+    ] {
+        let folder = Folder::new();
+        folder.file("a.log", format!("{line}\n").repeat(40));
+        let said = stderr(&folder.replay(&["a.log"], "").code(3));
+        assert!(said.contains("skipped a.log:1: not in common or combined log format"), "{said}");
+        let told = format!("reading a.log as lines in no known format after the prefix of {prefix}\n");
+        assert_eq!(said.starts_with(&told), !prefix.is_empty(), "{said}");
+        assert_eq!(said.contains("reading"), !prefix.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn squid_has_its_own_results() {
+    let line =
+        |start: &str| format!("{start} 100 GET http://h/a - HIER_DIRECT/192.0.2.1 text/html\n");
+    let mut log = line("1431857103.000     21 192.0.2.7 TCP_MISS/200").repeat(4);
+    log += &line("1431857103.000     21 192.0.2.7 job/200");
+    log += &line("1431857103.000     21 192.0.2.7 TCP_MISS/2");
+    log += &line("2015-05-17T10:05:03Z 21 192.0.2.7 TCP_MISS/200");
+    let (found, errors) = report(&log, &[]);
+    assert_eq!((&found["lines"], &found["skipped"]), (&json!(4), &json!(3)), "{errors}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::found::Found;
 use super::names::{Names, Slot};
 use super::{FormatError, Record, Used};
 use crate::log::columns::ABSENT;
-use crate::log::line::BadLine;
+use crate::log::line::{BadLine, shown};
 
 /// A pattern that has been read.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub(super) struct Pattern {
     stamp: Option<String>,
     /// The number of columns that a policy asks for.
     columns: usize,
-    /// True if a space of the pattern stands for one or more.
-    has_runs_of_spaces: bool,
+    /// True for squid's: a space stands for one or more, and stamp and result have to be in squid's form.
+    is_squids: bool,
     /// The fields whose values have to be valid.
     pub(super) used: Used,
 }
@@ -79,7 +79,7 @@ impl Pattern {
             steps: Vec::new(),
             stamp: None,
             columns: 0,
-            has_runs_of_spaces: false,
+            is_squids: false,
             used: Used::default(),
         };
         let mut last: Option<Field> = None;
@@ -133,9 +133,10 @@ impl Pattern {
         self.steps.push(Step { slot, name, then, is_quoted, has_port, passes, columns });
     }
 
-    /// Returns the pattern of which each space stands for one or more, as of columns that are aligned.
-    pub(super) fn with_runs_of_spaces(self) -> Pattern {
-        Pattern { has_runs_of_spaces: true, ..self }
+    /// Returns the pattern with the rules of squid: columns are aligned by spaces, and as all of them are free, lines
+    /// are its own only if the stamp and the result have its form.
+    pub(super) fn of_squid(self) -> Pattern {
+        Pattern { is_squids: true, ..self }
     }
 
     /// Reads these headers and columns too, as far as the pattern has them.
@@ -188,13 +189,18 @@ impl Pattern {
                 found.put(slot, field);
             }
             let value = &line[at..at + len];
+            if let (true, Some(form)) = (self.is_squids, other_than_squids(&step.name, value)) {
+                let (value, name) = (shown(value), &step.name);
+                let what = format!("`{value:.40}` is no `{name}` such as squid's `{form}`");
+                return Err(BadLine::Pattern(what, at));
+            }
             if !step.columns.is_empty() && !value.is_empty() && value != ABSENT {
                 for (column, rank) in &step.columns {
                     found.put_column(*column, *rank, at..at + len);
                 }
             }
             at += len + step.then.len();
-            if self.has_runs_of_spaces && step.then.ends_with(b" ") {
+            if self.is_squids && step.then.ends_with(b" ") {
                 at += line[at..].iter().take_while(|byte| **byte == b' ').count();
             }
         }
@@ -203,6 +209,24 @@ impl Pattern {
         }
         found.record(line, self.stamp.as_deref(), self.columns, self.used)
     }
+}
+
+/// Returns the form that a stamp, a result or a status of squid has, if the value has another one.
+fn other_than_squids(name: &str, value: &[u8]) -> Option<&'static str> {
+    let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let (form, is_in_form) = match name {
+        "msec" => {
+            let point = memchr(b'.', value).unwrap_or(0);
+            ("1431857103.000", is_digits(&value[..point]) && is_digits(&value[point + 1..]))
+        }
+        "result" => {
+            let is_one = |byte: &u8| matches!(byte, b'A'..=b'Z' | b'_');
+            ("TCP_MISS", !value.is_empty() && value.iter().all(is_one))
+        }
+        "status" => ("200", value.len() == 3 && is_digits(value)),
+        _ => return None,
+    };
+    (!is_in_form).then_some(form)
 }
 
 impl Step {
@@ -246,7 +270,7 @@ impl Step {
     }
 
     fn missing(&self, at: usize) -> BadLine {
-        let then = super::super::line::shown(&self.then);
+        let then = shown(&self.then);
         BadLine::Pattern(
             match self.name.as_str() {
                 "" => format!("no `{then}`"),

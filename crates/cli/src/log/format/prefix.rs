@@ -14,7 +14,7 @@ pub(super) const PREFIXES: [Prefix; 4] = [
     Prefix { name: "cri", about: "Kubernetes: `2015-05-17T10:05:03.1Z stdout F `", rest: cri },
     Prefix { name: "docker-compose", about: "`web-1  | `", rest: compose },
     Prefix { name: "syslog", about: "of RFC 3164 or 5424, or with RFC 3339's time", rest: syslog },
-    Prefix { name: "journald", about: "`journalctl`, with any short output", rest: syslog },
+    Prefix { name: "journald", about: "`journalctl`, with any short output", rest: journald },
 ];
 
 /// A prefix among [`PREFIXES`].
@@ -37,6 +37,54 @@ impl PrefixId {
     /// Returns the line after the prefix, if the line has it.
     pub(super) fn rest(self, line: &[u8]) -> Option<&[u8]> {
         (PREFIXES[self.0].rest)(line)
+    }
+}
+
+/// The prefixes before each line, the outer one first: none, one, or one within another, as of a daemon that writes to
+/// syslog in a container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    outer: Option<PrefixId>,
+    inner: Option<PrefixId>,
+}
+
+impl Before {
+    pub(super) fn is_none(self) -> bool {
+        self.outer.is_none()
+    }
+
+    /// Returns the number of prefixes.
+    pub(super) fn depth(self) -> usize {
+        self.ids().count()
+    }
+
+    /// Adds a prefix within the others; `None` if there are two.
+    pub(super) fn with(self, id: PrefixId) -> Option<Before> {
+        match (self.outer, self.inner) {
+            (None, _) => Some(Before { outer: Some(id), inner: None }),
+            (_, None) => Some(Before { inner: Some(id), ..self }),
+            _ => None,
+        }
+    }
+
+    /// Returns the line after all of them, if the line has them.
+    pub(super) fn rest(self, line: &[u8]) -> Option<&[u8]> {
+        self.ids().try_fold(line, |line, id| id.rest(line))
+    }
+
+    /// Returns the line after those of them that it has.
+    #[inline]
+    pub(super) fn strip(self, line: &[u8]) -> &[u8] {
+        self.ids().fold(line, |line, id| id.rest(line).unwrap_or(line))
+    }
+
+    /// Returns the name for messages: `cri`, or `cri and syslog`.
+    pub(super) fn name(self) -> String {
+        self.ids().map(PrefixId::name).collect::<Vec<_>>().join(" and ")
+    }
+
+    fn ids(self) -> impl Iterator<Item = PrefixId> {
+        self.outer.into_iter().chain(self.inner)
     }
 }
 
@@ -90,13 +138,50 @@ fn syslog(line: &[u8]) -> Option<&[u8]> {
         },
         _ => word(line).filter(|(time, _)| is_iso_time(time))?.1,
     };
-    // The host may be missing.
+    after_tag(line)
+}
+
+/// Returns the message after `host nginx[77]: `, of which the host may be missing.
+fn after_tag(line: &[u8]) -> Option<&[u8]> {
     let (first, rest) = word(line)?;
-    if first.ends_with(b":") {
-        return Some(rest);
+    if first.is_empty() || first.ends_with(b":") {
+        return (!first.is_empty()).then_some(rest);
     }
     let (tag, rest) = word(rest)?;
     tag.ends_with(b":").then_some(rest)
+}
+
+/// The short outputs of `journalctl` with a time that syslog has not: since the start of the machine, since 1970, and
+/// that of `short-full`, such as `Fri 2026-11-20 09:00:00 UTC`.
+fn journald(line: &[u8]) -> Option<&[u8]> {
+    let is_number = |text: &[u8]| {
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let point = memchr::memchr(b'.', text);
+        point.is_some_and(|point| digits(&text[..point]) && digits(&text[point + 1..]))
+    };
+    if let Some(line) = line.strip_prefix(b"[") {
+        let end = memchr::memchr(b']', line)?;
+        // `short-delta` has the time since the last line too: `[   12.345678 <    0.000007 >]`.
+        let time = line[..end].trim_ascii_start();
+        let time = time.split(|byte| *byte == b' ').next().filter(|time| is_number(time));
+        return time.and_then(|_| after_tag(line[end + 1..].strip_prefix(b" ")?));
+    }
+    let (first, rest) = word(line)?;
+    if is_number(first) {
+        return after_tag(rest);
+    }
+    if let [b'A'..=b'Z', b'a'..=b'z', b'a'..=b'z'] = first {
+        let (date, rest) = word(rest)?;
+        let (time, rest) = word(rest)?;
+        let (zone, rest) = word(rest)?;
+        let is_one = matches!(date, [b'0'..=b'9', _, _, b'0'..=b'9', b'-', _, _, b'-', _, _])
+            && matches!(time, [b'0'..=b'9', _, b':', _, _, b':', ..])
+            && !zone.is_empty();
+        if is_one {
+            return after_tag(rest);
+        }
+    }
+    syslog(line)
 }
 
 /// Returns true for a text that begins as `May 17 10:05:03`.
@@ -176,9 +261,27 @@ mod tests {
             ),
             ("journald", "May 17 10:05:03.123456 host nginx[77]: a b"),
             ("journald", "2015-05-17T10:05:03+0000 host nginx[77]: a b"),
+            ("journald", "[   12.345678] host nginx[77]: a b"),
+            ("journald", "[39861.101829] nginx[77]: a b"),
+            ("journald", "[   12.345678 <    0.000007 >] host nginx[77]: a b"),
+            ("journald", "1795165200.123456 host nginx[77]: a b"),
+            ("journald", "Fri 2026-11-20 09:00:00 UTC host nginx[77]: a b"),
+            ("journald", "Fri 2026-11-20 09:00:00.123456 +02 host nginx: a b"),
         ] {
             assert_eq!(rest(name, line), Some("a b"), "{line}");
         }
+    }
+
+    #[test]
+    fn a_prefix_may_be_within_another() {
+        let id = |name| PrefixId::of_name(name).unwrap();
+        let before = Before::default().with(id("cri")).unwrap().with(id("syslog")).unwrap();
+        let line = b"2016-10-06T00:17:09.6Z stdout F Feb  6 12:14:14 host haproxy[1]: a b";
+        assert_eq!(before.rest(line), Some(&b"a b"[..]));
+        assert_eq!(before.name(), "cri and syslog");
+        let line = b"2016-10-06T00:17:09.6Z stdout F a b";
+        assert_eq!((before.rest(line), before.strip(line)), (None, &b"a b"[..]));
+        assert_eq!(before.with(id("cri")), None);
     }
 
     #[test]
@@ -193,6 +296,11 @@ mod tests {
             "<34",
             "<34>1 a b c d e f",
             "<34>1 a b c d e [x",
+            "[20.1 a b: c",
+            "[2015-05-17T10:05:03.000Z] \"GET / HTTP/1.1\" 200 - 0 1",
+            "[Fri Nov 20 09:00:00.123456 2026] [core:error] [pid 12] a: b",
+            "1431857103.000     21 192.0.2.7 TCP_MISS/200 1000 GET http://example.org/ - HIER_DIRECT/192.0.2.1 text/html",
+            "Fri 2026-11-20 09:00:00 UTC",
         ] {
             for prefix in &PREFIXES {
                 assert_eq!(rest(prefix.name, line), None, "{}: {line}", prefix.name);

@@ -15,8 +15,8 @@ pub(super) enum Form {
     Common,
     /// A pattern in nginx's variables.
     Pattern(&'static str),
-    /// A pattern of which each space stands for one or more.
-    Spaced(&'static str),
+    /// Squid's pattern, of which each space stands for one or more.
+    Squid(&'static str),
     Json,
     Csv,
     W3c,
@@ -84,7 +84,7 @@ const S3: Form = Form::Pattern(
      $error $bytes_sent $object_size $total_time $turn_around_time \"$http_referer\" \"$http_user_agent\"$rest",
 );
 
-const SQUID: Form = Form::Spaced(
+const SQUID: Form = Form::Squid(
     "$msec $elapsed $remote_addr $result/$status $bytes_sent $request_method $request_uri \
      $remote_user $hierarchy $type",
 );
@@ -127,8 +127,8 @@ impl Form {
             Form::Common if fields.is_some() => None,
             Form::Common => Some(Kind::Common),
             Form::Pattern(text) => Some(Kind::Pattern(Pattern::parse(text, &names)?.into())),
-            Form::Spaced(text) => {
-                Some(Kind::Pattern(Pattern::parse(text, &names)?.with_runs_of_spaces().into()))
+            Form::Squid(text) => {
+                Some(Kind::Pattern(Pattern::parse(text, &names)?.of_squid().into()))
             }
             Form::Json => Some(Kind::Json(names.into())),
             Form::Csv => Some(Kind::Csv(names.into())),
@@ -177,8 +177,8 @@ Formats, of which the first lines of a log tell one if none is given:
     row("'$remote_addr ..'", "a pattern of nginx's log_format");
     row("'%h %l %u ..'", "a pattern of Apache's LogFormat");
     text.push_str(
-        "\nPrefixes, one of which may be before each line. The first lines tell it too, or\nit is named before the \
-         format, as in --format 'cri json':\n",
+        "\nPrefixes, one of which may be before each line, and another within it. The\nfirst lines tell them too, or \
+         they are named before the format, as in --format\n'cri json' and --format 'cri syslog haproxy':\n",
     );
     for prefix in &PREFIXES {
         let _ = writeln!(text, "  {:<19}{}", prefix.name, prefix.about);

@@ -9,7 +9,7 @@ use super::super::columns::Asked;
 use super::csv::Header;
 use super::found::Day;
 use super::names::Names;
-use super::prefix::PrefixId;
+use super::prefix::Before;
 use super::record::{Record, Scratch};
 use super::w3c::{self, Fields};
 use super::{Candidate, Format, Kind, json, ltsv};
@@ -22,7 +22,7 @@ pub(in crate::log) struct Reader {
     /// The name of the format, if it is not the usual one, and was not given.
     name: Option<String>,
     kind: Kind,
-    prefix: Option<PrefixId>,
+    before: Before,
     asked: Asked,
     presence: Arc<Presence>,
     header: Option<Header>,
@@ -40,27 +40,39 @@ pub(in crate::log) enum NoLine {
 
 impl Reader {
     /// Starts to read a log in one of the forms of a format.
-    pub(super) fn new(format: &Format, form: &Candidate, prefix: Option<PrefixId>) -> Reader {
-        let reader = Reader::to_try(format, form, prefix);
+    pub(super) fn new(format: &Format, form: &Candidate, before: Before) -> Reader {
+        let reader = Reader::to_try(format, form, before);
         if let Kind::Pattern(pattern) = &form.kind {
             format.presence.learn(pattern.names());
         }
-        let was_given = format.candidates.len() == 1 && (prefix == format.prefix);
-        let name = match prefix {
+        let was_given = format.candidates.len() == 1 && (before == format.before);
+        let name = match before.depth() {
             _ if was_given => None,
-            Some(prefix) => Some(format!("{} after the prefix of {}", form.name, prefix.name())),
-            None => (!reader.is_common()).then(|| form.name.to_owned()),
+            0 => (!reader.is_common()).then(|| form.name.to_owned()),
+            _ => Some(after_prefix(form.name, before)),
         };
         Reader { name, presence: Arc::clone(&format.presence), ..reader }
     }
 
+    /// Starts to read a log of which no line was understood, in the form for which the messages about its lines are
+    /// best.
+    pub(super) fn of_no_format(format: &Format, form: &Candidate, before: Before) -> Reader {
+        let reader = Reader::new(format, form, before);
+        match reader.name {
+            Some(_) if reader.is_common() => {
+                Reader { name: Some(after_prefix("lines in no known format", before)), ..reader }
+            }
+            _ => reader,
+        }
+    }
+
     /// Does the same, to find out whether lines are in that form: no name is remembered.
-    pub(super) fn to_try(format: &Format, form: &Candidate, prefix: Option<PrefixId>) -> Reader {
+    pub(super) fn to_try(format: &Format, form: &Candidate, before: Before) -> Reader {
         let is_common = matches!(form.kind, Kind::Common);
         Reader {
             name: None,
             kind: form.kind.clone(),
-            prefix,
+            before,
             // A common log has no others.
             asked: if is_common { Asked::default() } else { format.asked.clone() },
             presence: Arc::default(),
@@ -78,7 +90,7 @@ impl Reader {
     /// Returns the line without what is before it in its log.
     #[inline]
     pub(in crate::log) fn without_prefix<'a>(&self, line: &'a [u8]) -> &'a [u8] {
-        self.prefix.and_then(|prefix| prefix.rest(line)).unwrap_or(line)
+        self.before.strip(line)
     }
 
     /// Returns true if lines of that text may be a header, which decides how those after it are read.
@@ -86,7 +98,7 @@ impl Reader {
         match self.kind {
             Kind::Csv(_) => self.header.is_none(),
             Kind::W3c(_) => {
-                self.prefix.is_some()
+                !self.before.is_none()
                     || text.starts_with(b"#")
                     || memmem::find(text, b"\n#").is_some()
             }
@@ -136,6 +148,10 @@ impl Reader {
             Kind::W3c(names) => w3c(&mut self.fields, &mut self.day, names, line, &self.presence),
         }
     }
+}
+
+fn after_prefix(name: &str, before: Before) -> String {
+    format!("{name} after the prefix of {}", before.name())
 }
 
 fn w3c<'a>(

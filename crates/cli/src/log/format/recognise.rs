@@ -5,7 +5,7 @@ use std::io;
 use sluicegate_policy::client_address;
 
 use super::error::HeaderError;
-use super::prefix::PrefixId;
+use super::prefix::{Before, PrefixId};
 use super::reader::Reader;
 use super::record::Scratch;
 use super::{Candidate, Format, Kind};
@@ -24,8 +24,8 @@ impl Format {
     ///
     /// If fields were named, and the lines are in no format that has any.
     pub(in crate::log) fn reader(&self, head: &[u8]) -> io::Result<Reader> {
-        if let ([candidate], Some(_)) = (&*self.candidates, self.prefix) {
-            return Ok(Reader::new(self, candidate, self.prefix));
+        if let ([candidate], false) = (&*self.candidates, self.before.is_none()) {
+            return Ok(Reader::new(self, candidate, self.before));
         }
         let lines: Vec<&[u8]> = head
             .split(|byte| *byte == b'\n')
@@ -33,45 +33,69 @@ impl Format {
             .filter(|line| !line.trim_ascii().is_empty())
             .take(LINES)
             .collect();
-        let prefixes: Vec<Option<PrefixId>> = if self.prefix.is_some() {
-            vec![self.prefix]
-        } else {
-            let is_there = |prefix: &PrefixId| {
-                let with = lines.iter().filter(|line| prefix.rest(line).is_some()).count();
-                with * 2 > lines.len()
-            };
-            // A pattern with free fields may take a prefix for some of them.
-            PrefixId::all().filter(is_there).map(Some).chain([None]).collect()
-        };
+        let prefixes = self.prefixes(&lines);
         let are_objects = self.candidates.len() > 1
             && lines.iter().filter(|line| line.starts_with(b"{")).count() * 2 > lines.len();
-        let mut best: Option<(Score, &Candidate, Option<PrefixId>)> = None;
-        for prefix in prefixes {
+        let mut best: Option<(Score, &Candidate, Before)> = None;
+        for before in &prefixes {
             for candidate in &*self.candidates {
                 // A pattern with free fields takes anything, an object too.
-                if are_objects && prefix.is_none() && !matches!(candidate.kind, Kind::Json(_)) {
+                if are_objects && before.is_none() && !matches!(candidate.kind, Kind::Json(_)) {
                     continue;
                 }
-                let score = self.score(candidate, prefix, &lines);
-                if score.0 > 0 && best.is_none_or(|(other, ..)| other < score) {
-                    best = Some((score, candidate, prefix));
+                let score = self.score(candidate, *before, &lines);
+                if score.0 > 0
+                    && self.is_likely(candidate, score)
+                    && best.is_none_or(|(other, ..)| other < score)
+                {
+                    best = Some((score, candidate, *before));
                 }
             }
         }
-        if let Some((_, candidate, prefix)) = best {
-            return Ok(Reader::new(self, candidate, prefix));
+        if let Some((_, candidate, before)) = best {
+            return Ok(Reader::new(self, candidate, before));
         }
-        let of_none = self.by_first_byte(&lines).ok_or_else(|| {
+        // The first of those that explain most of each line.
+        let before = prefixes.into_iter().rev().max_by_key(|before| before.depth());
+        let before = before.unwrap_or_default();
+        let first = lines.first().map_or(&[][..], |line| before.strip(line));
+        let of_none = self.by_first_byte(first).ok_or_else(|| {
             HeaderError(
                 "its first lines are in none of the formats that it may have; `--format help` lists all"
                     .to_owned(),
             )
         })?;
-        Ok(Reader::new(self, of_none, self.prefix))
+        Ok(Reader::of_no_format(self, of_none, before))
     }
 
-    fn score(&self, candidate: &Candidate, prefix: Option<PrefixId>, lines: &[&[u8]]) -> Score {
-        let mut reader = Reader::to_try(self, candidate, prefix);
+    /// Returns what may be before most of the lines. The last is what was named.
+    fn prefixes(&self, lines: &[&[u8]]) -> Vec<Before> {
+        let within = |outer: Before| {
+            let is_there = move |before: &Before| {
+                let with = lines.iter().filter(|line| before.rest(line).is_some()).count();
+                with * 2 > lines.len()
+            };
+            PrefixId::all().filter_map(move |id| outer.with(id)).filter(is_there)
+        };
+        let mut prefixes = Vec::new();
+        for outer in within(self.before) {
+            prefixes.push(outer);
+            prefixes.extend(within(outer));
+        }
+        // A pattern with free fields may take a prefix for some of them.
+        prefixes.push(self.before);
+        prefixes
+    }
+
+    /// Returns false for a pattern that takes lines of something else for those of an access log. The shape of common
+    /// lines is proof enough; of a pattern with free fields it is that the clients are addresses.
+    fn is_likely(&self, candidate: &Candidate, (_, with_address, with_client): Score) -> bool {
+        let is_free = self.is_guessed && matches!(candidate.kind, Kind::Pattern(_));
+        !is_free || with_address * 2 >= with_client
+    }
+
+    fn score(&self, candidate: &Candidate, before: Before, lines: &[&[u8]]) -> Score {
+        let mut reader = Reader::to_try(self, candidate, before);
         let mut scratch = Scratch::default();
         let (mut read, mut with_address, mut with_client) = (0, 0, 0);
         for line in lines {
@@ -85,9 +109,9 @@ impl Format {
         (read, with_address, with_client)
     }
 
-    /// Returns the format of which lines that no format reads look most, for the sake of the messages about them.
-    fn by_first_byte(&self, lines: &[&[u8]]) -> Option<&Candidate> {
-        let begins = |sign: u8| lines.first().is_some_and(|line| line.first() == Some(&sign));
+    /// Returns the format of which a line that no format reads looks most, for the sake of the messages about it.
+    fn by_first_byte(&self, first: &[u8]) -> Option<&Candidate> {
+        let begins = |sign: u8| first.first() == Some(&sign);
         let of_kind =
             |is_kind: fn(&Kind) -> bool| self.candidates.iter().find(|one| is_kind(&one.kind));
         let found = match () {
