@@ -23,7 +23,7 @@ pub(crate) use self::line::printable;
 pub use self::line::{BadLine, Line};
 pub use self::merge::{Merged, Run};
 pub use self::presence::Absent;
-pub(crate) use self::presence::{Had, likely_names};
+pub(crate) use self::presence::{Had, Sought, forwarded, likely_clients, likely_names};
 pub use self::reorder::Order;
 pub(crate) use self::vet::check_range;
 

@@ -4,7 +4,7 @@ use indicatif::HumanCount;
 use jiff::SignedDuration;
 use sluicegate_policy::KeyField;
 
-use crate::log::{Absent, likely_names, printable};
+use crate::log::{Absent, forwarded, likely_clients, likely_names, printable};
 use crate::policy::Needs;
 use crate::replay::{Lacking, Pass, Replay};
 
@@ -46,10 +46,28 @@ pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
         ));
     }
     if pass.lines() > 0 {
+        warnings.extend(one_client(pass, needs));
         warnings.extend(pass.absent().iter().map(absent));
         warnings.extend(needs.fields.iter().filter_map(|field| absent_field(*field, pass)));
     }
     warnings
+}
+
+/// The least lines that make one client of all of them suspicious.
+const MANY_LINES: u64 = 100;
+
+/// Returns the warning about logs of one client, which may be a proxy before the server.
+fn one_client(pass: &Pass, needs: &Needs) -> Option<String> {
+    if pass.lines() < MANY_LINES || !needs.fields.contains(&KeyField::Client) {
+        return None;
+    }
+    let client = pass.sole_client()?;
+    let name = forwarded(pass.names(), pass.sought())?;
+    Some(format!(
+        "all lines have the client {}; `--fields client={}` may be what is meant",
+        printable(&client.to_string()),
+        printable(name),
+    ))
 }
 
 /// The windows of `--reorder` that are proposed, in minutes.
@@ -131,7 +149,10 @@ fn absent_field(field: KeyField, pass: &Pass) -> Option<String> {
     if pass.has(field) {
         return None;
     }
-    let near = likely_names(field, pass.names());
+    let near = match field {
+        KeyField::Client => likely_clients(pass.names(), pass.sought()),
+        field => likely_names(field, pass.names()),
+    };
     let is_rare = matches!(field, KeyField::User | KeyField::Referer | KeyField::Agent);
     if is_rare && near.is_empty() {
         return None;
@@ -167,12 +188,24 @@ pub(crate) fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
             ));
         }
     }
-    let near = likely_names(KeyField::Client, pass.names());
-    let help = match (near.as_slice(), pass.names()) {
+    // Two fields that Envoy's default has, and one of Istio's.
+    let has = |field: &str| pass.names().iter().any(|name| name == field);
+    if has("until_upstream") && has("authority") && !has("downstream_local") {
+        return Some(
+            "no line has a client, so all requests would be one key; Envoy's default text has no address but that of \
+             `X-Forwarded-For`, which is `-` here: log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%, such as by the name \
+             `client_ip` in `json_format`"
+                .to_owned(),
+        );
+    }
+    let near = likely_clients(pass.names(), pass.sought());
+    let others: Vec<&str> =
+        pass.names().iter().map(String::as_str).filter(|name| !pass.sought().has(name)).collect();
+    let help = match (near.as_slice(), others.as_slice()) {
         ([], []) => "name the field that has it by --format or --fields".to_owned(),
         ([], names) => {
-            let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
-            format!("`--fields client=NAME` says which field has it; the log has {}", quoted(&some))
+            let some = &names[..names.len().min(8)];
+            format!("`--fields client=NAME` says which field has it; the log has {}", quoted(some))
         }
         (near, _) => format!(
             "`--fields client={}` may be what is meant; names in the log that may be a client's: {}",

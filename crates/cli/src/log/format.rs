@@ -27,7 +27,7 @@ pub(crate) use self::presets::help;
 pub(super) use self::reader::{NoLine, Reader};
 pub(super) use self::record::{Record, Scratch};
 use super::columns::Asked;
-use super::presence::{Absent, Presence};
+use super::presence::{Absent, Presence, Sought};
 use sluicegate_policy::Named;
 
 /// The name of any format, which the first lines of each log tell.
@@ -177,6 +177,11 @@ impl Format {
     /// Returns names of fields in the logs that were read, if the format has names.
     pub(super) fn names(&self) -> Vec<String> {
         self.presence.names()
+    }
+
+    /// Returns the names under which the client was looked for in the logs that were read.
+    pub(super) fn sought(&self) -> Sought {
+        self.presence.sought()
     }
 
     /// Returns the headers and columns that no line had which was read in this format so far, but for

@@ -16,7 +16,7 @@ use super::batch::Batch;
 use super::format::{Format, HeaderError};
 use super::input::Source;
 use super::parser::Item;
-use super::presence::{Absent, Had};
+use super::presence::{Absent, Had, Sought};
 use super::reorder::{Order, Reordered};
 use super::{SHOWN_SKIPPED, Skipped};
 
@@ -240,6 +240,11 @@ impl Merged {
     /// Returns names of fields in the logs, those that were read first.
     pub(crate) fn names(&self) -> Vec<String> {
         self.format.names()
+    }
+
+    /// Returns the names under which the client was looked for.
+    pub(crate) fn sought(&self) -> Sought {
+        self.format.sought()
     }
 
     /// Returns the headers and columns of the format that no line had so far.

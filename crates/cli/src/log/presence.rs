@@ -21,6 +21,15 @@ pub(super) struct Presence {
     wanted: Vec<Wanted>,
     /// Names that the logs have.
     names: Mutex<BTreeSet<String>>,
+    sought: Mutex<Sought>,
+}
+
+/// The names under which the client was looked for in the logs, in which it has no value if no line has a client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sought {
+    names: BTreeSet<String>,
+    /// The one that `--fields` named.
+    given: Option<String>,
 }
 
 #[derive(Debug)]
@@ -80,8 +89,38 @@ impl Had {
     }
 }
 
+/// Returns those of a log's names that may be the client's, the likeliest first, at most five. Those under which it was
+/// looked for are left out, and the first is the one most like that which `--fields` named.
+pub(crate) fn likely_clients<'a>(names: &'a [String], sought: &Sought) -> Vec<&'a str> {
+    let others = || names.iter().filter(|name| !sought.has(name));
+    let typed = sought.given.as_ref().and_then(|given| {
+        nearest(given, others().map(String::as_str), given.chars().count().div_ceil(4))
+    });
+    let likely = likely(KeyField::Client, others());
+    typed
+        .into_iter()
+        .chain(likely.into_iter().filter(|name| Some(*name) != typed))
+        .take(5)
+        .collect()
+}
+
+/// Returns the name of a header that proxies write the address of the client to, if the log has one: the client of the
+/// log may be a proxy.
+pub(crate) fn forwarded<'a>(names: &'a [String], sought: &Sought) -> Option<&'a str> {
+    let is_one = |name: &&String| {
+        let letters = name.chars().filter(char::is_ascii_alphabetic);
+        let plain = letters.collect::<String>().to_ascii_lowercase();
+        ["forwardedfor", "realip", "trueclientip"].iter().any(|part| plain.contains(part))
+    };
+    names.iter().filter(|name| !sought.has(name)).find(is_one).map(String::as_str)
+}
+
 /// Returns those of a log's names that may be the name of a field, the likeliest first, at most five.
 pub(crate) fn likely_names(field: KeyField, names: &[String]) -> Vec<&str> {
+    likely(field, names.iter())
+}
+
+fn likely<'a>(field: KeyField, names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     // Parts of names, the likeliest first.
     let parts: &[&str] = match field {
         KeyField::Client => &[
@@ -129,15 +168,23 @@ pub(crate) fn likely_names(field: KeyField, names: &[String]) -> Vec<&str> {
     };
     let is_other = |name: &&String| {
         let name = name.to_ascii_lowercase();
-        others.iter().any(|other| name.contains(other))
+        // In the W3C's names, `s-` is the server.
+        let is_servers =
+            field == KeyField::Client && (name.starts_with("s-") || name.starts_with("s_"));
+        is_servers || others.iter().any(|other| name.contains(other))
     };
     let mut likely: Vec<(usize, &str)> = names
-        .iter()
         .filter(|name| !is_other(name))
         .filter_map(|name| Some((rank(&name)?, name.as_str())))
         .collect();
     likely.sort_by_key(|(rank, _)| *rank);
     likely.into_iter().take(5).map(|(_, name)| name).collect()
+}
+
+impl Sought {
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
 }
 
 impl Presence {
@@ -148,7 +195,7 @@ impl Presence {
             names: asked.names.clone(),
             found: OnceLock::new(),
         });
-        Presence { wanted: wanted.collect(), names: Mutex::default() }
+        Presence { wanted: wanted.collect(), ..Presence::default() }
     }
 
     /// Says that a line has a value of the header or column at that place.
@@ -166,6 +213,22 @@ impl Presence {
                 known.insert(name.to_owned());
             }
         }
+    }
+
+    /// Remembers names under which the client is looked for. `is_given` is one that `--fields` named.
+    pub(super) fn seek<'a>(&self, names: impl IntoIterator<Item = &'a str>, is_given: bool) {
+        let mut sought = self.sought.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in names {
+            sought.names.insert(name.to_owned());
+            if is_given {
+                sought.given = Some(name.to_owned());
+            }
+        }
+    }
+
+    /// Returns the names under which the client was looked for.
+    pub(super) fn sought(&self) -> Sought {
+        self.sought.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the names that are remembered.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bstr::{BStr, BString, ByteSlice};
 use jiff::{SignedDuration, Timestamp};
 use sluicegate_policy::KeyField;
 
 use super::spread::Spread;
 use super::{RESOLUTION, since};
-use crate::log::{Absent, Had, Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
+use crate::log::{Absent, Had, Line, Merged, Run, SHOWN_SKIPPED, Skipped, Sought, check_range};
 
 /// A line that is late by more than this is *misplaced*: the log is not in order of time.
 const MISPLACED: SignedDuration = SignedDuration::from_mins(1);
@@ -44,6 +45,29 @@ pub struct Pass {
     absent: Vec<Absent>,
     had: Had,
     names: Vec<String>,
+    sought: Sought,
+    clients: Clients,
+}
+
+/// The client of all lines, as long as they have one.
+#[derive(Debug, Default)]
+enum Clients {
+    #[default]
+    None,
+    One(BString),
+    Several,
+}
+
+impl Clients {
+    #[inline]
+    fn add(&mut self, client: &BStr) {
+        match self {
+            Clients::Several => {}
+            Clients::One(one) if one == client => {}
+            Clients::One(_) => *self = Clients::Several,
+            Clients::None => *self = Clients::One(client.to_owned()),
+        }
+    }
 }
 
 impl Pass {
@@ -71,6 +95,7 @@ impl Pass {
         self.absent = logs.absent();
         self.had.extend(logs.had());
         self.names = logs.names();
+        self.sought = logs.sought();
         done
     }
 
@@ -143,7 +168,9 @@ impl Pass {
                     stamp_nanos,
                     since_first: since_first.saturating_add(after),
                 };
-                judge(&run.batch.line(entry), moment)?;
+                let line = run.batch.line(entry);
+                self.clients.add(line.client);
+                judge(&line, moment)?;
             }
         }
         Ok(())
@@ -189,6 +216,19 @@ impl Pass {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Returns the names under which the client was looked for in the logs.
+    pub(crate) fn sought(&self) -> &Sought {
+        &self.sought
+    }
+
+    /// Returns the client of all judged lines, if they have the same one.
+    pub(crate) fn sole_client(&self) -> Option<&BStr> {
+        match &self.clients {
+            Clients::One(client) => Some(client.as_bstr()),
+            _ => None,
+        }
     }
 
     /// Returns the number of lines that were late by more than a minute.

@@ -104,6 +104,14 @@ fn logs_without_a_client_are_an_error_with_the_names_that_they_have() {
     folder.file("typo.json", "{\"time\":1431857103,\"visitor\":\"10.0.0.1\"}\n".repeat(9));
     folder.file("a.log", "[17/May/2015:10:05:03 +0000] 10.0.0.1 200\n".repeat(9));
     folder.file("a.w3c", "#Fields: date time s-ip\n2015-05-17 10:05:03 10.0.0.1\n");
+    let traefik =
+        "{\"time\":1431857103,\"ClientAddr\":\"10.0.0.1:80\",\"ClientHost\":\"10.0.0.1\"}\n";
+    folder.file("traefik.json", traefik.repeat(9));
+    let envoy = "[2015-05-17T10:05:03.001Z] \"GET / HTTP/1.1\" 404 - 0 57 8 4 \"-\" \"curl\" \"8bd\" \"host\" \"10.0.0.4:80\"\n";
+    folder.file("envoy.log", envoy.repeat(9));
+    folder.file("none.log", "- [17/May/2015:10:05:03 +0000] 200\n".repeat(9));
+    let iis = "#Fields: date time s-ip cs-method c-ip\n2015-05-17 10:05:03 10.0.0.1 GET -\n";
+    folder.file("iis.log", iis);
     for (args, said) in [
         (
             &["--format", "json", "a.json"][..],
@@ -111,8 +119,23 @@ fn logs_without_a_client_are_an_error_with_the_names_that_they_have() {
         ),
         (
             &["--format", "json", "--fields", "client=vistor", "typo.json"],
+            "`--fields client=visitor` may be what is meant",
+        ),
+        (
+            &["--format", "json", "--fields", "client=nobody", "typo.json"],
             "the log has `time`, `visitor`",
         ),
+        (
+            &["--fields", "client=ClientHsot", "traefik.json"],
+            "`--fields client=ClientHost` may be what is meant; names in the log that may be a client's: `ClientHost`, \
+             `ClientAddr`",
+        ),
+        (&["envoy.log"], "log %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"),
+        (
+            &["--format", "$remote_addr [$time_local] $status", "none.log"],
+            "; the log has `status`, `time_local`\n",
+        ),
+        (&["iis.log"], "the log has `cs-method`, `date`, `s-ip`, `time`\n"),
         (&["--format", "[$time_local] $upstream_addr $status", "a.log"], "the log has `status`"),
         (&["--format", "w3c", "a.w3c"], "no line has a client"),
     ] {
@@ -310,4 +333,30 @@ fn connections_of_one_client_are_one_key() {
     let limiter = &replayed["limiters"][0];
     assert_eq!(limiter["denied"], 3, "{limiter}");
     assert_eq!(limiter["keys"], 1, "{limiter}");
+}
+
+#[test]
+fn one_client_of_all_lines_may_be_a_balancer() {
+    let folder = Folder::new();
+    let header = "#Fields: date time c-ip cs-method X-Forwarded-For\n";
+    let line = |n: u32| format!("2015-05-17 10:05:03 10.1.1.1 GET 198.51.100.{n}\n");
+    let log = |lines: u32| header.to_owned() + &(0..lines).map(line).collect::<String>();
+    folder.file("a.log", log(100));
+    folder.file("few.log", log(99));
+    folder.file("two.log", log(100) + "2015-05-17 10:05:03 10.1.1.2 GET -\n");
+    let said = "all lines have the client 10.1.1.1; `--fields client=X-Forwarded-For` may be what is meant";
+    for command in [
+        &["replay", "--policy", "policy.toml", "--json"][..],
+        &["suggest", "--policy", "policy.toml", "--json"],
+    ] {
+        let says = |args: &[&str]| {
+            let (errors, text) = run(&folder, &[command, args].concat(), 0);
+            assert_eq!(errors.contains(said), text.contains(said), "{errors}{text}");
+            text.contains(said)
+        };
+        assert!(says(&["a.log"]));
+        assert!(!says(&["few.log"]));
+        assert!(!says(&["two.log"]));
+        assert!(!says(&["--fields", "client=X-Forwarded-For", "a.log"]));
+    }
 }

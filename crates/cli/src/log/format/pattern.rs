@@ -156,6 +156,12 @@ impl Pattern {
         self.steps.iter().map(|step| step.name.as_str()).filter(|name| !name.is_empty())
     }
 
+    /// Returns the name of its field that is the client.
+    pub(super) fn client(&self) -> Option<&str> {
+        let mut steps = self.steps.iter();
+        steps.find(|step| step.slot == Some(Slot::Client)).map(|step| step.name.as_str())
+    }
+
     /// Returns the names of its fields that are nothing but columns.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
         let columns = self.steps.iter().filter(|step| step.slot.is_none() && !step.name.is_empty());

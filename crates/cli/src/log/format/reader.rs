@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::super::columns::Asked;
 use super::csv::Header;
 use super::found::Day;
-use super::names::Names;
+use super::names::{Names, Slot};
 use super::prefix::Before;
 use super::record::{Record, Scratch};
 use super::w3c::{self, Fields};
@@ -42,8 +42,18 @@ impl Reader {
     /// Starts to read a log in one of the forms of a format.
     pub(super) fn new(format: &Format, form: &Candidate, before: Before) -> Reader {
         let reader = Reader::to_try(format, form, before);
-        if let Kind::Pattern(pattern) = &form.kind {
-            format.presence.learn(pattern.names());
+        let presence = &format.presence;
+        match &form.kind {
+            Kind::Common => {}
+            Kind::Pattern(pattern) => {
+                presence.learn(pattern.names());
+                presence.seek(pattern.client(), false);
+            }
+            Kind::Json(names) | Kind::Ltsv(names) | Kind::Csv(names) | Kind::W3c(names) => {
+                for own in names.iter().filter(|own| own.slot == Slot::Client) {
+                    presence.seek(own.names.iter().map(String::as_str), own.is_given);
+                }
+            }
         }
         let was_given = format.candidates.len() == 1 && (before == format.before);
         let name = match before.depth() {
