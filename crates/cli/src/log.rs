@@ -5,6 +5,7 @@ mod batch;
 mod batches;
 mod blocks;
 mod columns;
+mod copies;
 mod format;
 mod input;
 mod line;

@@ -45,12 +45,28 @@ pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
             count(all),
         ));
     }
+    warnings.extend(copies(pass.copies()));
     if pass.lines() > 0 {
         warnings.extend(one_client(pass, needs));
         warnings.extend(pass.absent().iter().map(absent));
         warnings.extend(needs.fields.iter().filter_map(|field| absent_field(*field, pass)));
     }
     warnings
+}
+
+/// Returns the warning about logs that look like copies of each other.
+fn copies(copies: &[(String, String)]) -> Option<String> {
+    let (one, other) = copies.first()?;
+    let more = match copies.len() - 1 {
+        0 => String::new(),
+        1 => ", and so do another two logs".to_owned(),
+        more => format!(", and so do {more} more pairs of logs"),
+    };
+    Some(format!(
+        "`{}` and `{}` begin alike and are equally long{more}: of copies, each request counts twice",
+        printable(one),
+        printable(other),
+    ))
 }
 
 /// The least lines that make one client of all of them suspicious.

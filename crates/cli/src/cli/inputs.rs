@@ -170,13 +170,33 @@ pub(super) fn refuse_policies(logs: &[Source]) -> Result<(), Failure> {
     }
 }
 
-/// Refuses logs that are given twice, also by another path, whose requests would count twice.
+/// A file, whatever its path is.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    /// Its device and number, which hard links share.
+    #[cfg(unix)]
+    Node(u64, u64),
+    Path(PathBuf),
+}
+
+impl Place {
+    fn of(path: &Path) -> Place {
+        #[cfg(unix)]
+        if let Ok(file) = path.metadata() {
+            use std::os::unix::fs::MetadataExt;
+            return Place::Node(file.dev(), file.ino());
+        }
+        Place::Path(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+    }
+}
+
+/// Refuses logs that are given twice, also by another path or as a hard link, whose requests would count twice.
 pub(super) fn refuse_same(logs: &[Source]) -> Result<(), Failure> {
     let mut seen = HashMap::new();
     for log in logs {
         let place = match log {
-            Source::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
-            Source::Stdin => PathBuf::from("-"),
+            Source::File(path) => Place::of(path),
+            Source::Stdin => Place::Path(PathBuf::from("-")),
             Source::Sample => continue,
         };
         if let Some(first) = seen.insert(place, log) {

@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 
 use super::batch::Batch;
+use super::copies::copies;
 use super::format::{Format, HeaderError};
 use super::input::Source;
 use super::parser::Item;
@@ -40,6 +41,8 @@ pub struct Merged {
     /// The logs that are not in the usual format, and the names of theirs.
     formats: Vec<(String, String)>,
     had: Had,
+    /// Pairs of logs that look like copies of each other.
+    copies: Vec<(String, String)>,
 }
 
 /// Successive lines of one log.
@@ -97,7 +100,8 @@ impl Merged {
         sources: &[Source],
         progress: &ProgressBar,
     ) -> Result<Merged, (String, io::Error)> {
-        let mut merged = Merged { format: format.clone(), order, ..Merged::default() };
+        let copies = copies(sources);
+        let mut merged = Merged { format: format.clone(), order, copies, ..Merged::default() };
         for (place, source) in sources.iter().enumerate() {
             let name = source.to_string();
             let is_kept = place < MOST_KEPT_OPEN || !source.can_be_reopened();
@@ -245,6 +249,11 @@ impl Merged {
     /// Returns the names under which the client was looked for.
     pub(crate) fn sought(&self) -> Sought {
         self.format.sought()
+    }
+
+    /// Returns pairs of logs that look like copies of each other.
+    pub(crate) fn copies(&self) -> &[(String, String)] {
+        &self.copies
     }
 
     /// Returns the headers and columns of the format that no line had so far.

@@ -46,6 +46,7 @@ pub struct Pass {
     had: Had,
     names: Vec<String>,
     sought: Sought,
+    copies: Vec<(String, String)>,
     clients: Clients,
 }
 
@@ -96,6 +97,7 @@ impl Pass {
         self.had.extend(logs.had());
         self.names = logs.names();
         self.sought = logs.sought();
+        self.copies = logs.copies().to_vec();
         done
     }
 
@@ -221,6 +223,11 @@ impl Pass {
     /// Returns the names under which the client was looked for in the logs.
     pub(crate) fn sought(&self) -> &Sought {
         &self.sought
+    }
+
+    /// Returns pairs of logs that look like copies of each other.
+    pub(crate) fn copies(&self) -> &[(String, String)] {
+        &self.copies
     }
 
     /// Returns the client of all judged lines, if they have the same one.
