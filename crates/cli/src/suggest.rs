@@ -203,7 +203,7 @@ fn suggest_all(
     // The parts of a limiter lack the same.
     for parts in subjects.chunk_by(|one, next| one.rule.name == next.rule.name) {
         let first = &parts[0];
-        warnings.extend(warnings::lacking(&first.rule.name, first.judged(), &first.lacking));
+        warnings.extend(warnings::lacking(&first.rule, first.judged(), &first.lacking));
     }
     let has_no_agents = !pass.has(KeyField::Agent);
     let limiters = subjects

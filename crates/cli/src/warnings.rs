@@ -2,10 +2,10 @@
 
 use indicatif::HumanCount;
 use jiff::SignedDuration;
-use sluicegate_policy::KeyField;
+use sluicegate_policy::{Cost, KeyField};
 
 use crate::log::{Absent, forwarded, likely_clients, likely_names, printable};
-use crate::policy::Needs;
+use crate::policy::{Needs, Rule};
 use crate::replay::{Lacking, Pass, Replay};
 
 /// Returns the warnings about a reading of the logs, the worst first. `needs` are the fields that a policy
@@ -132,7 +132,7 @@ pub(crate) fn of_replay(replay: &Replay) -> Vec<String> {
             warnings
                 .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
         }
-        warnings.extend(lacking(name, judge.allowed() + judge.denied(), judge.lacking()));
+        warnings.extend(lacking(judge.rule(), judge.allowed() + judge.denied(), judge.lacking()));
         if !judge.is_exact() {
             let kept: u64 = judge.tallies().map(|(_, own)| own.denied).sum();
             warnings.push(format!(
@@ -237,8 +237,9 @@ fn quoted(names: &[&str]) -> String {
     names.join(", ")
 }
 
-/// Returns the warnings about lines that lack a value, of the `all` lines that a limiter judged.
-pub(crate) fn lacking(name: &str, all: u64, lacking: &Lacking) -> impl Iterator<Item = String> {
+/// Returns the warnings about lines that lack a value or cost more than it, of the `all` lines that a limiter judged.
+pub(crate) fn lacking(rule: &Rule, all: u64, lacking: &Lacking) -> impl Iterator<Item = String> {
+    let name = &rule.name;
     let no_key = lacking.denied + lacking.admitted + lacking.shared;
     let key = (no_key > 0).then(|| {
         let mut parts = Vec::new();
@@ -274,5 +275,18 @@ pub(crate) fn lacking(name: &str, all: u64, lacking: &Lacking) -> impl Iterator<
             HumanCount(all),
         )
     });
-    key.into_iter().chain(address).chain(cost)
+    let rounded = (lacking.rounded > 0).then(|| {
+        let times = match &rule.cost.0 {
+            Cost::Named(own) => own.times,
+            _ => 1,
+        };
+        format!(
+            "limiter \"{name}\": {} of {} costs have fractions and were rounded up; `times = {}` with ten times \
+             the limit keeps one digit more",
+            HumanCount(lacking.rounded),
+            HumanCount(all),
+            times.saturating_mul(10),
+        )
+    });
+    key.into_iter().chain(address).chain(cost).chain(rounded)
 }

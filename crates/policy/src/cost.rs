@@ -19,7 +19,7 @@ pub enum Cost {
 }
 
 /// A number of a request, and its scale. It is multiplied by `times`, divided by `per`, and rounded
-/// up.
+/// up. An `s` after it, for seconds, is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCost {
     /// The number.
@@ -49,6 +49,18 @@ pub struct Charge {
     /// True if the request lacks the number, or has something else, so that it costs what
     /// [`NamedCost::missing`] says.
     pub lacks: bool,
+    /// True if the number has a fraction, for which it costs more than that. False where
+    /// [`NamedCost::per`] asks for a permit for each part.
+    pub is_rounded: bool,
+}
+
+impl Charge {
+    /// Makes a charge of just so many permits.
+    #[must_use]
+    #[inline]
+    pub const fn exactly(permits: u64) -> Charge {
+        Charge { permits, lacks: false, is_rounded: false }
+    }
 }
 
 impl Cost {
@@ -65,7 +77,7 @@ impl Cost {
                 rule.map_or(1, |rule| rule.permits)
             }
         };
-        Charge { permits, lacks: false }
+        Charge::exactly(permits)
     }
 
     /// Returns the most permits that a request costs, if that is the same whatever the request is
@@ -89,8 +101,11 @@ impl NamedCost {
     fn of(&self, request: &impl RequestFields) -> Charge {
         let number = self.named.of(request);
         match number.and_then(|text| decimal::scaled(text, self.times, self.per)) {
-            Some(permits) => Charge { permits, lacks: false },
-            None => Charge { permits: self.missing, lacks: true },
+            Some(number) => {
+                let is_rounded = number.is_more && self.per <= 1;
+                Charge { is_rounded, ..Charge::exactly(number.whole) }
+            }
+            None => Charge { lacks: true, ..Charge::exactly(self.missing) },
         }
     }
 }

@@ -92,9 +92,10 @@ and \"full\" are the lines whose key found no room, of which `when_full` decided
 Limiters that count over 5 times the time between stamps or less also have, unless --as-stamped or --shape is given,
     \"as_stamped\":{\"allowed\":N,\"denied\":N}
 Limiters of which lines lack a value also have
-    \"lacking\":{\"denied\":N,\"admitted\":N,\"shared\":N,\"no_address\":N,\"no_cost\":N}
+    \"lacking\":{\"denied\":N,\"admitted\":N,\"shared\":N,\"no_address\":N,\"no_cost\":N,\"rounded\":N}
 for lines without a key, which were denied, were admitted or share one, as the policy says; for clients that \
-are not addresses, where the key is the network; and for lines without the number that is their cost.
+are not addresses, where the key is the network; for lines without the number that is their cost; and for those whose \
+cost has a fraction and was rounded up.
 A policy with a hierarchy also has
     \"hierarchy\":{\"allowed\":N,\"denied\":N,\"no_key\":N,\"no_amount\":N,\"levels\":[
       {\"name\":S,\"policy\":S,\"keys\":N,\"denied\":N,\"top_denied\":[...]}]}

@@ -87,8 +87,8 @@ impl Cost {
     #[inline]
     pub fn of(&self, line: &Line<'_>) -> Charge {
         match &self.0 {
-            sluicegate_policy::Cost::Permits(permits) => Charge { permits: *permits, lacks: false },
-            sluicegate_policy::Cost::Bytes => Charge { permits: line.bytes, lacks: false },
+            sluicegate_policy::Cost::Permits(permits) => Charge::exactly(*permits),
+            sluicegate_policy::Cost::Bytes => Charge::exactly(line.bytes),
             other => other.of(line),
         }
     }

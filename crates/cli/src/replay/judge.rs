@@ -117,8 +117,10 @@ impl Judge {
             return;
         }
         let written = self.rule.write_key(line, &mut self.key);
-        let Charge { permits, lacks } = self.rule.cost.of(line);
-        if (lacks || written != Written::WHOLE) && !self.has_key(written, lacks, nanos) {
+        let charge = self.rule.cost.of(line);
+        let permits = charge.permits;
+        let is_whole = written == Written::WHOLE && charge == Charge::exactly(permits);
+        if !is_whole && !self.has_key(written, charge, nanos) {
             return;
         }
         let (decision, is_full, is_penalized) = self.decide_unless_penalized(line, permits, clock);
@@ -153,8 +155,8 @@ impl Judge {
 
     /// Counts what a line lacks. Returns false if it has no key, so that the policy has decided.
     #[cold]
-    fn has_key(&mut self, written: Written, lacks_cost: bool, nanos: u64) -> bool {
-        self.lacking.count(written, lacks_cost);
+    fn has_key(&mut self, written: Written, charge: Charge, nanos: u64) -> bool {
+        self.lacking.count(written, charge);
         let is_admitted = match written.outcome {
             KeyOutcome::Limited => return true,
             KeyOutcome::Admitted => true,

@@ -1,9 +1,9 @@
 //! Lines that lack a value that a limiter asks for.
 
 use serde::Serialize;
-use sluicegate_policy::{KeyOutcome, Written};
+use sluicegate_policy::{Charge, KeyOutcome, Written};
 
-/// The lines of one limiter that lack a value.
+/// The lines of one limiter that lack a value, or cost more than their value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lacking {
     /// Lines without a key that were denied, since the policy says so.
@@ -16,18 +16,21 @@ pub struct Lacking {
     pub no_address: u64,
     /// Lines without the number that is their cost.
     pub no_cost: u64,
+    /// Lines whose cost has a fraction and was rounded up.
+    pub rounded: u64,
 }
 
 impl Lacking {
     /// Counts a line.
-    pub(crate) fn count(&mut self, written: Written, lacks_cost: bool) {
+    pub(crate) fn count(&mut self, written: Written, charge: Charge) {
         match written.outcome {
             KeyOutcome::Denied => self.denied += 1,
             KeyOutcome::Admitted => self.admitted += 1,
             KeyOutcome::Limited => {
                 self.shared += u64::from(written.lacks);
                 self.no_address += u64::from(written.is_no_address);
-                self.no_cost += u64::from(lacks_cost);
+                self.no_cost += u64::from(charge.lacks);
+                self.rounded += u64::from(charge.is_rounded);
             }
         }
     }

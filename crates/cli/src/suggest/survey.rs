@@ -122,7 +122,7 @@ impl Subject {
         }
         let written = self.rule.write_key(line, &mut self.key);
         let charge = self.rule.cost.of(line);
-        self.lacking.count(written, charge.lacks);
+        self.lacking.count(written, charge);
         if written.outcome != KeyOutcome::Limited {
             return;
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{Folder, json, stdout};
+use crate::{Folder, json, sluicegate, stdout};
 
 /// The help for a name to which the logs have none that is near.
 const SEE_FORMAT: &str = "`--format help` lists the columns of formats with names";
@@ -201,4 +201,51 @@ fn an_empty_field_is_an_absent_one_whatever_the_form_of_the_key() {
 
 fn json_of(folder: &Folder, format: &str, log: &str) -> Value {
     json(&folder.replay(&["--json", "--format", format], log).success())
+}
+
+#[test]
+fn costs_that_were_rounded_up_are_told() {
+    let line = |cost: &str| {
+        format!("{{\"time\":\"{}\",\"client\":\"192.0.2.7\",\"took\":{cost}}}\n", time(0))
+    };
+    let policy = |more: &str| {
+        format!(
+            "[limiters.time]\nkey = \"client\"\npolicy = \"fixed_window\"\nlimit = 400\ninterval = \"1 hour\"\n\
+             cost = {{ column = \"took\"{more} }}"
+        )
+    };
+    let fifths = line("0.2").repeat(100);
+    let mixed = line("0.2") + &line("\"0.029s\"") + &line("3");
+    for (log, more, allowed, said) in [
+        (
+            &fifths,
+            "",
+            100,
+            "100 of 100 costs have fractions and were rounded up; `times = 10` with ten times the limit",
+        ),
+        (&fifths, ", times = 10", 100, ""),
+        (
+            &mixed,
+            ", times = 100",
+            3,
+            "1 of 3 costs have fractions and were rounded up; `times = 1000` with ten",
+        ),
+        (&mixed, ", times = 1000", 2, ""),
+        // A permit for each two, or part of them.
+        (&mixed, ", per = 2", 3, ""),
+    ] {
+        let folder = Folder::new();
+        folder.file("policy.toml", policy(more));
+        folder.file("a.json", log);
+        let found = json(&folder.replay(&["--json", "a.json"], "").success());
+        assert_eq!(found["limiters"][0]["allowed"], allowed, "{more}: {found}");
+        assert!(found["limiters"][0]["lacking"]["no_cost"].as_u64().unwrap_or(0) == 0, "{found}");
+        let suggest = ["suggest", "--policy", "policy.toml", "--json", "a.json"];
+        let suggest = sluicegate().current_dir(folder.0.path()).args(suggest).assert().success();
+        for found in [found, json(&suggest)] {
+            let warnings = found["warnings"].to_string();
+            assert_eq!(warnings.contains("rounded up"), !said.is_empty(), "{more}: {warnings}");
+            assert!(warnings.contains(said), "{more}: {warnings}");
+        }
+    }
 }

@@ -189,7 +189,7 @@ fn lines_without_a_key_or_a_cost_are_told() {
     };
     let found = output(&run(&["--json"]));
     let limiters = found["limiters"].as_array().unwrap();
-    let lacking = |denied: u64, admitted: u64, no_cost: u64| json!({ "denied": denied, "admitted": admitted, "shared": 0, "no_address": 0, "no_cost": no_cost });
+    let lacking = |denied: u64, admitted: u64, no_cost: u64| json!({ "denied": denied, "admitted": admitted, "shared": 0, "no_address": 0, "no_cost": no_cost, "rounded": 0 });
     assert_eq!((&limiters[0]["requests"], &limiters[0]["lacking"]), (&json!(1), &lacking(2, 0, 0)));
     for part in &limiters[1..3] {
         assert_eq!((&part["requests"], &part["lacking"]), (&json!(0), &lacking(0, 3, 0)));

@@ -174,7 +174,12 @@ fn costs_are_numbers_of_the_request_or_the_first_rule() {
     assert_eq!(permits("column", &request()), 618);
     assert_eq!(permits("column", &request().without("header x-seconds")), 0);
     let lacks = limiter("column").cost.of(&request().without("header x-seconds"));
-    assert_eq!(lacks, Charge { permits: 0, lacks: true });
+    assert_eq!(lacks, Charge { lacks: true, ..Charge::exactly(0) });
+    // Part of two is a permit, as the policy says; part of a token is one without its saying so.
+    let seconds = request().with("header x-seconds", "0.0011s");
+    assert_eq!(limiter("column").cost.of(&seconds), Charge::exactly(1));
+    let of_part = limiter("header").cost.of(&request().with("column tokens", "1.5"));
+    assert_eq!(of_part, Charge { is_rounded: true, ..Charge::exactly(2) });
     assert_eq!(permits("templates", &request()), 1);
     assert_eq!(permits("templates", &request().with("method", "POST")), 2);
     let search = request().with("path", "/search").with("method", "POST");

@@ -71,8 +71,9 @@ pub(super) fn subject(rule: &Rule, line: &Line<'_>, lacking: &mut Lacking) -> Su
     }
     lacking.shared += u64::from(key.iter().all(|value| value == "-"));
     lacking.no_address += u64::from(no_address);
-    let (permits, lacks_cost) = cost(&rule.cost.0, line);
+    let (permits, lacks_cost, is_rounded) = cost(&rule.cost.0, line);
     lacking.no_cost += u64::from(lacks_cost);
+    lacking.rounded += u64::from(is_rounded);
     Subject::Key(key, permits)
 }
 
@@ -214,27 +215,32 @@ pub(super) fn is_in(filter: &Filter, line: &Line<'_>) -> bool {
         && filter.named.iter().all(|(named, values)| has(named_of(line, named), values))
 }
 
-/// Returns the permits of a line, and whether it lacks the number that they come from.
-fn cost(cost: &Cost, line: &Line<'_>) -> (u64, bool) {
+/// Returns the permits of a line, whether it lacks the number that they come from, and whether they are more than that
+/// because it has a fraction.
+fn cost(cost: &Cost, line: &Line<'_>) -> (u64, bool, bool) {
     match cost {
-        Cost::Permits(permits) => (*permits, false),
-        Cost::Bytes => (line.bytes, false),
+        Cost::Permits(permits) => (*permits, false, false),
+        Cost::Bytes => (line.bytes, false, false),
         Cost::Rules(rules) => {
             let rule = rules.iter().find(|rule| is_in(&rule.filter, line));
-            (rule.map_or(1, |rule| rule.permits), false)
+            (rule.map_or(1, |rule| rule.permits), false, false)
         }
         Cost::Named(own) => match named_of(line, &own.named).and_then(|text| decimal(&text)) {
-            None => (own.missing, true),
+            None => (own.missing, true, false),
             Some(number) => {
                 let scaled = number * whole(own.times) / whole(own.per);
-                (u64::try_from(scaled.ceil().to_integer()).unwrap_or(u64::MAX), false)
+                match u64::try_from(scaled.ceil().to_integer()) {
+                    Ok(permits) => (permits, false, own.per == 1 && !scaled.is_integer()),
+                    Err(_) => (u64::MAX, false, false),
+                }
             }
         },
     }
 }
 
-/// Reads digits with or without a fraction.
+/// Reads digits with or without a fraction, and an `s` for seconds.
 fn decimal(text: &str) -> Option<BigRational> {
+    let text = text.strip_suffix('s').unwrap_or(text);
     let (mut number, mut scale) = (BigRational::zero(), whole(1));
     let mut is_fraction = false;
     for c in text.chars() {
