@@ -46,7 +46,7 @@ pub(super) fn scaled(text: &[u8], times: u64, per: u64) -> Option<Scaled> {
         .unwrap_or((u128::MAX, 0, false));
     let exponent = exponent + cut;
     let power = |exponent: i64| 10_u128.checked_pow(u32::try_from(exponent).unwrap_or(u32::MAX));
-    let divided = |number: u128, by: u128| (number.div_ceil(by), number % by != 0);
+    let divided = |number: u128, by: u128| (number.div_ceil(by), !number.is_multiple_of(by));
     let (scaled, is_more) = if exponent >= 0 {
         let factor = power(exponent);
         let number = factor.and_then(|factor| mantissa.checked_mul(factor));
