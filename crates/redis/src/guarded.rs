@@ -38,7 +38,7 @@ pub use self::change::ServerChange;
 /// A server or a proxy may end a connection that nobody uses, which the next request finds. So a request of a task whose connection
 /// ends before its answer is sent once more at once, within the same time limit, and only what becomes of that counts. If it
 /// was the answer that was lost, its permits are charged twice, and granted once. A give-back is not sent again unless a marker on the
-/// server lets it run once.
+/// server lets it run once, or it was not sent at all.
 ///
 /// [`RedisLimiter::with_fallback`](crate::RedisLimiter::with_fallback) gives limiters an answer for the
 /// requests that fail.
@@ -304,11 +304,15 @@ impl<R: RunScript> RunScript for Guarded<R> {
 
 #[cfg(feature = "async")]
 impl<R: RunScript> Guarded<R> {
-    /// Runs a script, and once more if the connection ends before the answer.
+    /// Runs a script, and once more if the connection ends before the answer, or before the request is sent.
     async fn ask(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
         let first = self.runner.run(run).await;
-        if !matches!(first, Err(StoreError::Disconnected(_))) || !run.may_come_twice() {
-            return first;
+        match &first {
+            // While a server is away, the client fails at once the second time. A cluster whose nodes have all ended their
+            // connections makes new ones.
+            Err(StoreError::Unreachable(_)) => return self.runner.run(run).await,
+            Err(StoreError::Disconnected(_)) if run.may_come_twice() => {}
+            _ => return first,
         }
         match self.runner.run(run).await {
             // The first one may have taken its permits.

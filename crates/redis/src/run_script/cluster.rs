@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 ///
 /// The connections are made at the first request, and replaced as one of [`Async`](crate::Async) is: when a node has ended
 /// its own, is silent, or answers by an error that all requests have to expect. Requests to the other nodes go on by
-/// the old ones meanwhile.
+/// the old ones meanwhile; those to a node that has ended its own wait for the new ones, if these are made at once.
 ///
 /// # Cancel safety
 ///

@@ -6,11 +6,15 @@
 //! | is given up, or times out, and nothing was answered on the connection since it was sent | it is silent: it serves on until another one has taken its place |
 //! | is answered by an error that all requests have to expect, such as `READONLY` | the same, since the address may lead to another server by now |
 //! | finds that the connection has ended | it is dropped; requests wait for the next one, which is tried at once |
+//! | finds that one of several parts has ended, a node of a cluster | it serves the other parts on; requests to this one wait for the next connection if that is tried at once |
 //!
 //! A task of its own makes the next connection, so that it does not matter who gives up waiting for it. It tries until
 //! one is there, after pauses that double from [`FIRST_PAUSE`] to [`MAX_PAUSE`], each cut by up to a half at random, so
 //! that machines which lost the server together do not come back together. While it pauses after an attempt that
 //! failed, requests fail by the reason of that attempt.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -64,6 +68,10 @@ struct State<T> {
     number: u64,
     /// Answers on it, of each part.
     answers: Box<[u32]>,
+    /// Its parts whose requests wait for the next one, which is being made without a pause: they have ended.
+    ended: Box<[bool]>,
+    /// The part because of which it was to be replaced the last time.
+    cause: usize,
     /// Attempts to replace a connection in a row, none of which has led to one that answered.
     attempts: u32,
     is_connecting: bool,
@@ -99,6 +107,8 @@ impl<C: Connect> Link<C> {
             current: None,
             number: 0,
             answers: vec![0; C::PARTS].into(),
+            ended: vec![false; C::PARTS].into(),
+            cause: 0,
             attempts: 0,
             is_connecting: false,
             failure: None,
@@ -108,7 +118,7 @@ impl<C: Connect> Link<C> {
     }
 
     /// Returns a request to be sent on the current connection to one of its parts. Waits for a connection if there is
-    /// none, as long as an attempt to make one takes.
+    /// none, or if the part has ended, as long as an attempt to make one takes.
     pub(super) async fn begin(&self, part: usize) -> Result<Sent<C>, StoreError> {
         let unreachable = |why: &'static str| StoreError::Unreachable(why.into());
         let runtime = Handle::try_current();
@@ -119,7 +129,8 @@ impl<C: Connect> Link<C> {
             let changed = self.shared.changed.notified();
             let starts = {
                 let mut state = self.shared.lock();
-                if let Some(connection) = &state.current {
+                let connection = state.current.as_ref().filter(|_| !state.ended[part]);
+                if let Some(connection) = connection {
                     return Ok(Sent {
                         connection: connection.clone(),
                         number: state.number,
@@ -197,6 +208,8 @@ impl<C: Connect> Sent<C> {
         if state.number != self.number {
             return;
         }
+        let is_end = matches!(seen, Seen::End);
+        let cause = state.cause;
         let answers = &mut state.answers[self.part];
         match seen {
             Seen::Answer => {
@@ -207,19 +220,24 @@ impl<C: Connect> Sent<C> {
             Seen::Silence if *answers != self.answers => return,
             _ => {}
         }
-        if std::mem::take(answers) > 0 {
+        // Not by the answers of other parts, or a node that is away would have it replaced again and again.
+        if std::mem::take(answers) > 0 || state.answers[cause] > 0 {
             state.attempts = 0;
         }
-        if matches!(seen, Seen::End) && C::PARTS == 1 {
+        if is_end && C::PARTS == 1 {
             state.current = None;
         }
         if !state.starts_connecting() {
+            // The attempt for another part is one without a pause if that waits for it.
+            state.ended[self.part] |= is_end && state.ended.contains(&true);
             return;
         }
         // One that has answered and was then ended is replaced without a pause.
         let before = state.attempts;
         state.attempts = before.saturating_add(1);
-        let attempts = if matches!(seen, Seen::End) { before } else { state.attempts };
+        state.cause = self.part;
+        state.ended[self.part] = is_end && before == 0;
+        let attempts = if is_end { before } else { state.attempts };
         drop(state);
         self.shared.connect(attempts, &self.runtime);
     }
@@ -256,6 +274,8 @@ impl<C: Connect> Connecting<C> {
             shared.lock().failure = None;
             let connected = shared.connect.connect().await;
             let mut state = shared.lock();
+            // If there is none, they go on by the old one, since a part alone may be away.
+            state.ended.fill(false);
             match connected {
                 Ok(connection) => {
                     state.current = Some(connection);
@@ -306,22 +326,4 @@ fn pause(attempts: u32) -> Duration {
     // Each has random keys.
     let random = RandomState::new().hash_one(()) as u32;
     half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_double_up_to_the_longest_and_differ() {
-        assert_eq!(pause(0), Duration::ZERO);
-        for (attempts, longest) in
-            [(1, 50), (2, 100), (3, 200), (6, 1_600), (7, 2_000), (999, 2_000)]
-        {
-            let longest = Duration::from_millis(longest);
-            let pauses: Vec<_> = (0..100).map(|_| pause(attempts)).collect();
-            assert!(pauses.iter().all(|pause| (longest / 2..=longest).contains(pause)));
-            assert!(pauses.iter().min().unwrap().mul_f64(1.5) < *pauses.iter().max().unwrap());
-        }
-    }
 }

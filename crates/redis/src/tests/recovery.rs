@@ -96,6 +96,41 @@ async fn a_connection_that_has_ended_is_replaced_before_anything_has_failed() {
     assert_eq!(half_open.counts().failed, before.failed);
 }
 
+/// All nodes have ended the connections by the time of the next request, also those to which it may be sent instead.
+#[tokio::test]
+async fn ended_connections_of_a_cluster_are_replaced_before_anything_has_failed() {
+    let nodes = super::cluster::Nodes::start();
+    let builder = ClusterClient::builder(nodes.0.each_ref().map(Server::url));
+    let builder = builder.connection_timeout(LONG).response_timeout(LONG);
+    let guarded = Guarded::new(Cluster::new(builder).unwrap()).with_time_limit(LONG);
+    let limiter = limiter(guarded.clone().with_pause(Duration::from_millis(1)));
+    answers("first", &limiter, "ada").await;
+    let before = limiter.runner().counts();
+    // The same key, and others.
+    for key in ["ada", "ada", "eve", "bob", "joe", "ida", "ada"] {
+        nodes.0.iter().for_each(end_connections);
+        limiter.try_acquire(key, 1).await.unwrap();
+    }
+    // Many, of which some come while others have found that the nodes have ended.
+    let limiter = std::sync::Arc::new(limiter);
+    for _ in 0..3 {
+        nodes.0.iter().for_each(end_connections);
+        let mut asked = tokio::task::JoinSet::new();
+        for key in 0..30 {
+            let limiter = std::sync::Arc::clone(&limiter);
+            asked.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(key)).await;
+                limiter.try_acquire(&format!("key{key}"), 1).await
+            });
+        }
+        while let Some(answer) = asked.join_next().await {
+            answer.unwrap().unwrap();
+        }
+    }
+    let counts = limiter.runner().counts();
+    assert_eq!((counts.failed, counts.opened), (before.failed, before.opened));
+}
+
 #[tokio::test]
 async fn lost_requests_and_answers_are_asked_again_and_grant_no_more() {
     let server = Server::start();
