@@ -1,8 +1,11 @@
 //! Checks whether a server is one for the limiters that are to be on it.
 
+use std::collections::{BTreeSet, HashMap};
+
+use redis::{Client, RedisResult};
 use sluicegate_policy::ConnectError;
 
-use super::servers::{Known, Scheme};
+use super::servers::{Known, Scheme, sentinel};
 use crate::error::StoreError;
 use crate::guarded::Causes;
 use crate::run_script::{Run, RunScript};
@@ -20,10 +23,11 @@ impl Known {
             let missing = match self.ask(names).await {
                 Ok(denied) => self.missing(&denied),
                 Err(error) => {
-                    return match unfit(&error, *scheme, url, prefix) {
-                        Some(why) => Ok(Err(ConnectError(why))),
-                        None => Err(error),
+                    let why = match unfit(&error, *scheme, url, prefix) {
+                        None if *scheme == Scheme::Sentinels => unknown_name(&error, url).await,
+                        why => why,
                     };
+                    return why.map_or(Err(error), |why| Ok(Err(ConnectError(why))));
                 }
             };
             if !missing.is_empty() {
@@ -135,6 +139,47 @@ fn unfit(error: &StoreError, scheme: Scheme, url: &str, prefix: &str) -> Option<
             "does not let its user run scripts on the keys {prefix}*, which needs +eval +evalsha ~{prefix}*: {text}"
         )
     })
+}
+
+/// Returns why the sentinels of `url` will never name its primary, or `None` if they may: the client's error is the same while a
+/// primary that they know is down.
+async fn unknown_name(error: &StoreError, url: &str) -> Option<String> {
+    if !Causes(error).to_string().contains("Master with given name not found") {
+        return None;
+    }
+    let (scheme, rest) = url.split_once("://")?;
+    let (places, path) = rest.split_once('/')?;
+    let name = path.split('/').next()?;
+    let mut known: Option<BTreeSet<String>> = None;
+    for place in places.split(',') {
+        // One that is away leaves it to the others.
+        if let Ok(names) = names_of(place).await {
+            known.get_or_insert_default().extend(names);
+        }
+    }
+    let known = known.filter(|known| !known.contains(name))?;
+    if known.is_empty() {
+        return Some(format!(
+            "names the primary {name}, but its sentinels watch none: their configuration needs `sentinel monitor {name} \
+             HOST PORT QUORUM`"
+        ));
+    }
+    let known: Vec<_> = known.into_iter().collect();
+    Some(format!(
+        "names the primary {name}, which none of its sentinels knows; they know: {}; give one of these as \
+         {scheme}://{places}/NAME",
+        known.join(", ")
+    ))
+}
+
+/// Asks a sentinel for the names of the primaries that it watches, also those that are down.
+async fn names_of(place: &str) -> RedisResult<Vec<String>> {
+    let client = Client::open(sentinel(place)?)?;
+    let mut connection = client.get_multiplexed_async_connection().await?;
+    let mut command = redis::cmd("SENTINEL");
+    let primaries = command.arg("MASTERS").query_async(&mut connection).await?;
+    let primaries: Vec<HashMap<String, String>> = primaries;
+    Ok(primaries.into_iter().filter_map(|mut primary| primary.remove("name")).collect())
 }
 
 #[cfg(test)]

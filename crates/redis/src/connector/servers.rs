@@ -228,7 +228,7 @@ impl Address {
 }
 
 /// Returns the address of a sentinel.
-fn sentinel(place: &str) -> RedisResult<ConnectionAddr> {
+pub(super) fn sentinel(place: &str) -> RedisResult<ConnectionAddr> {
     let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let port = if has_port { String::new() } else { format!(":{SENTINEL_PORT}") };
     Ok(info(&format!("redis://{place}{port}/"))?.addr().clone())

@@ -57,7 +57,7 @@ impl Sentinel {
     }
 
     /// Sends a command of words; `None` while it does not answer.
-    fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> Option<T> {
+    pub(super) fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> Option<T> {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
         redis::cmd("SENTINEL").arg(words).query(&mut client.get_connection().ok()?).ok()
     }

@@ -1,5 +1,6 @@
 //! Clusters, sentinels, users and passwords of policies.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::script::RESET;
 use crate::tests::cluster::Nodes;
 use crate::tests::failover::{Sentinel, pair};
 use crate::tests::limits;
-use crate::tests::server::{Server, free_port};
+use crate::tests::server::{Server, free_port, wait_until};
 
 /// Limiters of each script, each of ten permits that come back after a day or more.
 const POLICY: &str = r#"
@@ -104,6 +105,28 @@ async fn policies_are_kept_on_the_primary_that_sentinels_name() {
     let expected = format!("give it as redis+sentinel://127.0.0.1:{port}/NAME");
     assert!(error.contains(&expected), "{error}");
     drop(replica);
+}
+
+#[tokio::test]
+async fn a_name_that_no_sentinel_knows_is_refused_and_that_of_a_primary_which_is_down_is_not() {
+    let [mut primary, replica] = pair();
+    let sentinel = Sentinel::start(&primary, 100);
+    let (port, gone) = (sentinel.port(), free_port());
+    let places = format!("redis+sentinel://127.0.0.1:{gone},127.0.0.1:{port}");
+    let error = refused(store(format!("{places}/apq/1"))).await;
+    let expected = format!(
+        "{places}/apq/1 names the primary apq, which none of its sentinels knows; they know: app; give one of these as \
+         {places}/NAME"
+    );
+    assert_eq!(error, expected);
+    // There is no replica that could take over.
+    drop(replica);
+    primary.kill();
+    wait_until("the sentinel takes the primary for down", || {
+        let masters: Option<Vec<HashMap<String, String>>> = sentinel.ask(&["MASTERS"]);
+        masters.is_some_and(|masters| masters[0]["flags"].contains("s_down"))
+    });
+    connected(store(format!("{places}/app"))).0.check().await.unwrap();
 }
 
 #[tokio::test]
