@@ -125,7 +125,13 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
         ("NOAUTH", &["CONFIG SET requirepass secret"], &["CONFIG SET requirepass "]),
     ];
     tell("LPUSH app:tb:{ada} 1");
+    let mut connection = server.connection();
+    let info: String = redis::cmd("INFO").arg("server").query(&mut connection).unwrap();
     for (expected, begin, end) in states {
+        if expected == "NOREPLICAS" && info.contains("redis_version:6.") {
+            eprintln!("{expected}: not on this server, whose scripts write without replicas");
+            continue;
+        }
         let limiter = guarded().await;
         for _ in 0..3 {
             assert!(code(limiter.try_acquire("ada", 1).await).is_some(), "a key of another type");
