@@ -126,7 +126,7 @@ impl Client {
 }
 
 fn envoy_request(number: usize) -> RateLimitRequest {
-    let entry = Entry { key: "user".to_owned(), value: format!("user-{number}") };
+    let entry = Entry { key: "user".into(), value: format!("user-{number}").into() };
     let descriptor = RateLimitDescriptor { entries: vec![entry], ..RateLimitDescriptor::default() };
     RateLimitRequest { domain: "bench".to_owned(), descriptors: vec![descriptor], hits_addend: 1 }
 }

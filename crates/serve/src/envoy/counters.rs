@@ -124,9 +124,9 @@ pub(super) fn key_of<'e>(
 /// An entry of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'e> {
-    pub(super) key: &'e str,
+    pub(super) key: &'e [u8],
     /// The value, or the pattern for which all values count together.
-    pub(super) value: Result<&'e str, &'e str>,
+    pub(super) value: Result<&'e [u8], &'e str>,
 }
 
 /// Returns a window that can have any limit of its length.
@@ -138,18 +138,18 @@ fn window(seconds: u64, clock: SharedClock) -> FixedWindow<SharedClock> {
 
 fn text<'e>(domain: &str, entries: impl IntoIterator<Item = Entry<'e>>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut push = |kind: u8, text: &str| {
+    let mut push = |kind: u8, text: &[u8]| {
         // The lengths tell where a text ends, whatever is in it.
         bytes.push(kind);
         bytes.extend((text.len() as u64).to_le_bytes());
-        bytes.extend(text.as_bytes());
+        bytes.extend(text);
     };
-    push(b'd', domain);
+    push(b'd', domain.as_bytes());
     for Entry { key, value } in entries {
         push(b'k', key);
         match value {
             Ok(value) => push(b'v', value),
-            Err(pattern) => push(b'*', pattern),
+            Err(pattern) => push(b'*', pattern.as_bytes()),
         }
     }
     bytes
@@ -196,22 +196,25 @@ mod tests {
 
     #[test]
     fn different_descriptors_have_different_keys_and_none_is_long() {
-        let entry = |key, value| Entry { key, value: Ok(value) };
+        let entry = |key: &'static str, value| Entry { key: key.as_bytes(), value: Ok(value) };
         let (minute, second) = (one(Unit::Minute), one(Unit::Second));
         let long = "x".repeat(5_000);
         let longer = "x".repeat(5_001);
         let keys = [
-            key_of(second, "a", [entry("b", "c")]),
-            key_of(minute, "a", [entry("b", "c")]),
-            key_of(second, "ab", [entry("", "c")]),
-            key_of(second, "a", [entry("bc", "")]),
-            key_of(second, "a", [entry("", "bc")]),
-            key_of(second, "a", [entry("b", "c"), entry("", "")]),
-            key_of(second, "a", [Entry { key: "b", value: Err("c") }]),
+            key_of(second, "a", [entry("b", b"c")]),
+            key_of(minute, "a", [entry("b", b"c")]),
+            key_of(second, "ab", [entry("", b"c")]),
+            key_of(second, "a", [entry("bc", b"")]),
+            key_of(second, "a", [entry("", b"bc")]),
+            key_of(second, "a", [entry("b", b"c"), entry("", b"")]),
+            key_of(second, "a", [Entry { key: b"b", value: Err("c") }]),
+            key_of(second, "a", [entry("b", b"caf\xe9")]),
+            key_of(second, "a", [entry("b", b"caf\xe8")]),
+            key_of(second, "a", [entry("b", "caf\u{fffd}".as_bytes())]),
             key_of(second, "a", []),
-            key_of(second, "a", [entry("b", &long)]),
-            key_of(minute, "a", [entry("b", &long)]),
-            key_of(second, "a", [entry("b", &longer)]),
+            key_of(second, "a", [entry("b", long.as_bytes())]),
+            key_of(minute, "a", [entry("b", long.as_bytes())]),
+            key_of(second, "a", [entry("b", longer.as_bytes())]),
         ];
         for (place, one) in keys.iter().enumerate() {
             assert!(keys[..place].iter().all(|other| other != one), "{one:?}");
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn a_limit_that_changes_keeps_the_count() {
         let counters = counters();
-        let key = key_of(one(Unit::Hour), "a", [Entry { key: "b", value: Ok("c") }]);
+        let key = key_of(one(Unit::Hour), "a", [Entry { key: b"b", value: Ok(b"c") }]);
         assert!(counters.report(&key, 5, 3).unwrap().is_within);
         assert_eq!(counters.peek(&key, 4).unwrap().remaining(), 0);
         assert!(counters.take(&key, 2).is_err());

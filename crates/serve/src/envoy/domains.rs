@@ -29,13 +29,13 @@ struct Domain {
 #[derive(Debug, Default)]
 pub(super) struct Level {
     limit: Option<Limit>,
-    keys: HashMap<String, Values>,
+    keys: HashMap<Vec<u8>, Values>,
 }
 
 /// The values of a key that are configured.
 #[derive(Debug, Default)]
 struct Values {
-    exact: HashMap<String, Level>,
+    exact: HashMap<Vec<u8>, Level>,
     /// Values with `*`, in the order of the file.
     patterns: Vec<(Pattern, Level)>,
     /// For any other value.
@@ -121,13 +121,17 @@ impl Domains {
     pub(super) fn find<'d, 'e>(
         &'d self,
         domain: &str,
-        entries: impl IntoIterator<Item = (&'e str, &'e str)>,
+        entries: impl IntoIterator<Item = (&'e [u8], &'e [u8])>,
     ) -> Option<Found<'d>> {
         let mut level = &self.0.get(domain)?.level;
         let mut shared = Vec::new();
         for (index, (key, value)) in entries.into_iter().enumerate() {
             let values = level.keys.get(key)?;
-            let pattern = || values.patterns.iter().find(|(pattern, _)| pattern.matches(value));
+            let pattern = || {
+                // What is no text matches `*`, and the texts that are around it.
+                let text = String::from_utf8_lossy(value);
+                values.patterns.iter().find(|(pattern, _)| pattern.matches(&text))
+            };
             level = if let Some(level) = values.exact.get(value) {
                 level
             } else if let Some((pattern, level)) = pattern() {
@@ -151,14 +155,14 @@ impl Level {
     /// Adds what comes after a key with a value, or with any value. All values that match one with `*` have one
     /// count if it `is_shared`.
     pub(super) fn add(&mut self, key: &str, value: Option<&str>, is_shared: bool, below: Level) {
-        let values = self.keys.entry(key.to_owned()).or_default();
+        let values = self.keys.entry(key.into()).or_default();
         match value {
             None => values.any = Some(Box::new(below)),
             Some(value) if value.contains('*') => {
                 values.patterns.push((Pattern::new(value, is_shared), below));
             }
             Some(value) => {
-                values.exact.insert(value.to_owned(), below);
+                values.exact.insert(value.into(), below);
             }
         }
     }

@@ -34,14 +34,15 @@ fn keys_of(field: KeyField) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn pairs(descriptor: &RateLimitDescriptor) -> impl Iterator<Item = (&str, &str)> {
-    descriptor.entries.iter().map(|entry| (entry.key.as_str(), entry.value.as_str()))
+/// Returns the keys and the values, which may be no texts.
+pub(super) fn pairs(descriptor: &RateLimitDescriptor) -> impl Iterator<Item = (&[u8], &[u8])> {
+    descriptor.entries.iter().map(|entry| (&entry.key[..], &entry.value[..]))
 }
 
 impl Fields<'_> {
-    fn first(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&[u8]> {
+    fn first(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<&[u8]> {
         let mut pairs = pairs(self.0);
-        pairs.find(|(key, _)| is_wanted(key)).map(|(_, value)| value.as_bytes())
+        pairs.find(|(key, _)| is_wanted(key)).map(|(_, value)| value)
     }
 
     /// Returns the entries that the descriptor would need for a limiter whose `match`, `except` and `key` look at them, in words;
@@ -85,14 +86,14 @@ fn field_of(part: &KeyPart) -> Option<KeyField> {
 
 impl RequestFields for Fields<'_> {
     fn field(&self, field: KeyField) -> Option<&[u8]> {
-        self.first(|key| keys_of(field).contains(&key))
+        self.first(|key| keys_of(field).iter().any(|own| own.as_bytes() == key))
     }
 
     fn header(&self, name: &str) -> Option<&[u8]> {
-        self.first(|key| key.eq_ignore_ascii_case(name))
+        self.first(|key| key.eq_ignore_ascii_case(name.as_bytes()))
     }
 
     fn column(&self, name: &str) -> Option<&[u8]> {
-        self.first(|key| key == name)
+        self.first(|key| key == name.as_bytes())
     }
 }

@@ -126,7 +126,8 @@ fn metadata(
 fn question(request: &RateLimitRequest) -> Struct {
     let descriptors = request.descriptors.iter().map(|descriptor| {
         let entries = descriptor.entries.iter();
-        let entries = entries.map(|entry| text(format!("{}={}", entry.key, entry.value)));
+        let entries =
+            entries.map(|entry| text(format!("{}={}", shown(&entry.key), shown(&entry.value))));
         let mut fields = vec![("entries", list(entries))];
         fields.extend(descriptor.hits_addend.map(|hits| ("hitsAddend", number(hits))));
         value(Kind::StructValue(structure(fields)))
@@ -137,6 +138,12 @@ fn question(request: &RateLimitRequest) -> Struct {
         fields.push(("hitsAddend", number(request.hits_addend.into())));
     }
     structure(fields)
+}
+
+/// Returns a text, in which each byte that is not of UTF-8 is like `\xff`: Envoy could not read it.
+fn shown(text: &[u8]) -> String {
+    let chunks = text.utf8_chunks();
+    chunks.map(|chunk| format!("{}{}", chunk.valid(), chunk.invalid().escape_ascii())).collect()
 }
 
 fn structure(fields: Vec<(&str, Value)>) -> Struct {

@@ -8,7 +8,8 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use sluicegate::Clock;
 use sluicegate::clock::UnixClock;
-use tonic::{Request, Response, Status, async_trait};
+use tonic::{Code as Grpc, Request, Response, Status, async_trait};
+use tower::ServiceExt;
 
 use super::answer::decide;
 use super::config::{self, EnvoyError};
@@ -155,7 +156,19 @@ impl EnvoyLimits {
     /// Adds the service to routes, so that they answer Envoy over HTTP/2, and `grpc.health.v1`, the health of
     /// services of gRPC.
     pub async fn add_to(&self, routes: Router) -> Router {
+        let counts = self.shared.counts.clone();
         let service = RateLimitServiceServer::new(self.clone());
+        // A question that cannot be read does not come to the service, so its answer is looked at.
+        let service = ServiceExt::<axum::extract::Request>::map_response(
+            service,
+            move |answer: axum::response::Response<_>| {
+                // An answer without an error has its status at its end.
+                if let Some(status) = answer.headers().get("grpc-status") {
+                    counts.refuse(Grpc::from_bytes(status.as_bytes()));
+                }
+                answer
+            },
+        );
         let (reporter, health) = tonic_health::server::health_reporter();
         reporter.set_serving::<RateLimitServiceServer<EnvoyLimits>>().await;
         routes

@@ -17,7 +17,7 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit
 use sluicegate_serve::metrics::Metrics;
 use tonic::{Code as Grpc, Request};
 
-use super::served::{Served, Setup, request};
+use super::served::{Served, Setup, descriptor_of_bytes, request};
 
 const YAML: &str = "
 domain: d
@@ -81,7 +81,7 @@ async fn more_than_a_hundred_thousand_values_are_refused_and_those_that_are_coun
 }
 
 #[tokio::test]
-async fn a_value_of_any_length_is_counted_by_itself() {
+async fn a_value_of_any_length_and_any_bytes_is_counted_by_itself() {
     let (_folder, path) = file();
     let served = Served::start(&path, 100).await;
     for length in [10, 100, 5_000, 5_001, 500_000] {
@@ -89,6 +89,17 @@ async fn a_value_of_any_length_is_counted_by_itself() {
         for code in [Code::Ok, Code::Ok, Code::OverLimit] {
             let answer = served.ask(request("d", &[("k", &value)])).await.unwrap();
             assert_eq!(answer.overall_code(), code, "{length}");
+        }
+    }
+    // Fields of HTTP have bytes of any sort, and Envoy hands them on.
+    for value in [&b"\xff\xfe"[..], b"caf\xe9", b"caf\xe8", "caf\u{e9}".as_bytes(), b"k\0"] {
+        for code in [Code::Ok, Code::Ok, Code::OverLimit] {
+            let question = RateLimitRequest {
+                descriptors: vec![descriptor_of_bytes(&[("k", value)])],
+                ..request("d", &[])
+            };
+            let answer = served.ask(question).await.unwrap();
+            assert_eq!(answer.overall_code(), code, "{}", value.escape_ascii());
         }
     }
     // Others in the question do not matter.
@@ -207,6 +218,7 @@ async fn messages_that_are_none_are_refused_and_the_next_is_answered() {
         b"no frame".to_vec(),
         Vec::new(),
     ];
+    let count = wrong.len();
     for body in wrong {
         let start: Vec<u8> = body.iter().copied().take(12).collect();
         let response = post(body).await;
@@ -215,4 +227,9 @@ async fn messages_that_are_none_are_refused_and_the_next_is_answered() {
         let answer = served.ask(request("d", &[("k", "v"), ("k", "v")])).await.unwrap();
         assert_eq!(answer.overall_code(), Code::Ok);
     }
+    // Each is counted: the status of the most is INTERNAL.
+    let page = served.metrics.page();
+    let refused = page.lines().filter(|line| line.starts_with("sluicegate_envoy_refused_total"));
+    let refused = refused.map(|line| line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap());
+    assert_eq!(refused.sum::<usize>(), count, "{page}");
 }

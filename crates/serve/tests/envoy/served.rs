@@ -101,8 +101,14 @@ pub(crate) fn request(domain: &str, entries: &[(&str, &str)]) -> RateLimitReques
 }
 
 pub(crate) fn descriptor(entries: &[(&str, &str)]) -> RateLimitDescriptor {
-    let entry =
-        |(key, value): &(&str, &str)| Entry { key: (*key).to_owned(), value: (*value).to_owned() };
+    let entries: Vec<(&str, &[u8])> =
+        entries.iter().map(|(key, value)| (*key, value.as_bytes())).collect();
+    descriptor_of_bytes(&entries)
+}
+
+/// Returns a descriptor whose values need not be texts.
+pub(crate) fn descriptor_of_bytes(entries: &[(&str, &[u8])]) -> RateLimitDescriptor {
+    let entry = |(key, value): &(&str, &[u8])| Entry { key: (*key).into(), value: value.to_vec() };
     RateLimitDescriptor {
         entries: entries.iter().map(entry).collect(),
         limit: None,

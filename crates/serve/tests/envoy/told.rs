@@ -119,11 +119,12 @@ async fn the_question_is_in_the_metadata_if_asked_for() {
     let mut question = of(&[&[("new", "v"), ("more", "w")], &[("service", "two")]]);
     question.hits_addend = 3;
     question.descriptors[0].hits_addend = Some(0);
+    question.descriptors[0].entries[1].value = b"\xc3\xa9 \xe9".to_vec();
     let answer = limits.should_rate_limit(Request::new(question)).await.unwrap();
     let expected = json!({
         "domain": "d",
         "descriptors": [
-            { "entries": ["new=v", "more=w"], "hitsAddend": 0.0 },
+            { "entries": ["new=v", "more=é \\xe9"], "hitsAddend": 0.0 },
             { "entries": ["service=two"] },
         ],
         "hitsAddend": 3.0,

@@ -94,7 +94,7 @@ impl<'f> Reader<'f> {
             }
             let value = descriptor.value.take().filter(|value| !value.is_empty());
             let label = labelled(label, &descriptor.key, value.as_deref());
-            above.entries.push(Entry { key: descriptor.key.clone(), value: String::new() });
+            above.entries.push(Entry { key: descriptor.key.clone().into(), value: Vec::new() });
             let limit = self.limit(&mut descriptor, (&own, &label), above);
             let is_pattern = value.as_deref().is_some_and(|value| value.contains('*'));
             if descriptor.share_threshold && !is_pattern {

@@ -2,7 +2,7 @@
 /// The question: all descriptors are to be within their limits.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RateLimitRequest {
-    /// Name of the configuration that the limits are in.
+    /// Name of the configuration that the limits are in. Clients have no part in it.
     #[prost(string, tag = "1")]
     pub domain: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "2")]
