@@ -104,6 +104,13 @@ impl Source for sluicegate_policy::Registry {
             let name = own.name.as_str();
             if let (Some(counts), Some(denials)) = (own.counts, own.denials) {
                 sample.counts(name, counts, denials);
+                let unasked = [
+                    ("penalized", own.unasked.penalized),
+                    ("missing_key", own.unasked.missing_key),
+                ];
+                for (reason, count) in unasked {
+                    sample.counter(names::DENIALS, &[("limiter", name), ("reason", reason)], count);
+                }
             }
             if let Some(waits) = &own.waits {
                 sample.waits(name, waits);

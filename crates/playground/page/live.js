@@ -185,7 +185,7 @@ class LiveLimiters {
 /** Returns what an answer tells beside the decision. */
 function details({ remaining, retry_after: retryAfter, reason, fallback }) {
   const retry = retryAfter > 0 ? `retry in ${span(retryAfter)}` : '';
-  const cause = reason && reason !== 'rate_limited' ? reason.replaceAll('_', ' ') : '';
+  const cause = reason && reason !== 'rate' ? reason.replaceAll('_', ' ') : '';
   const away = fallback ? 'the Redis server gave no answer' : '';
   return make('small', {}, [retry || `${count(remaining, 'permit')} left`, cause, away].filter(Boolean).join('; '));
 }

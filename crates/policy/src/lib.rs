@@ -187,7 +187,7 @@ pub use self::registry::{
     remote_failure::RemoteFailure,
     servers::{FallbackCounts, LeaseStatistics, ServerStatistics},
     shadow::{Pass, ShadowCounts},
-    statistics::LimiterStatistics,
+    statistics::{LimiterStatistics, UnaskedCounts},
     waiting::WaitError,
 };
 pub use self::request::{Named, RequestFields};

@@ -6,6 +6,7 @@
 //! | `waiting`, `in_line` | callers that wait, and the lines they stand in |
 //! | `shadow` | calls that are let through and counted |
 //! | `statistics` | counts and states for a monitor |
+//! | `unasked` | counts of denials that no limiter is asked for |
 //! | `slot` | the slot of a name, and how handles learn that its terms have changed |
 //! | `place`, `generation` | the limiter in force, and changes that every decision sees as one step |
 //! | `limiter_of_kind` | a limiter of any kind |
@@ -51,6 +52,7 @@ pub(crate) mod shadow;
 mod slot;
 pub(crate) mod statistics;
 mod terms;
+mod unasked;
 pub(crate) mod waiting;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;

@@ -87,6 +87,15 @@ impl NamedLimiter {
             Handle::Remote(handle) => handle.has_keys(),
         }
     }
+
+    /// Counts a request for so many permits that the policy denies, since it has no key.
+    pub(crate) fn count_missing_key(&self, permits: u64) {
+        match &self.handle {
+            Handle::Single(_) => {}
+            Handle::Keyed(handle) => handle.count_missing_key(permits),
+            Handle::Remote(handle) => handle.count_missing_key(permits),
+        }
+    }
 }
 
 impl InForce {

@@ -196,6 +196,13 @@ impl KeyedHandle {
     pub fn note_denial(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64, denied: &Denied) {
         self.keys.note_look(key.as_ref(), permits, denied);
     }
+
+    /// Counts a request for so many permits that the caller has denied, since it has no value of the key and the policy
+    /// says so: [`Subject::Denied`](crate::Subject::Denied). The limiter is not asked, so it cannot know of it. Not to be
+    /// called with `shadow`, which denies nothing.
+    pub fn count_missing_key(&self, permits: u64) {
+        self.keys.place().count_missing_key(permits);
+    }
 }
 
 impl KeyedHandle {

@@ -92,12 +92,12 @@ impl Offenders {
     }
 
     /// Notes that the limiter has denied a request, if that is an offence. It is none if the limiter had no
-    /// space for the key, which is not the caller's fault.
-    pub(super) fn note(&self, key: &[u8], denied: &Denied) {
-        if self.of_refusals && !matches!(denied, Denied::Full { .. }) {
+    /// space for the key, which is not the caller's fault. Returns true if a penalty runs now.
+    pub(super) fn note(&self, key: &[u8], denied: &Denied) -> bool {
+        self.of_refusals
+            && !matches!(denied, Denied::Full { .. })
             // Without space for the offender, nothing is noted.
-            _ = self.offend(key, 1);
-        }
+            && self.offend(key, 1).is_ok_and(|outcome| outcome.retry_after().is_some())
     }
 
     /// Notes that the line has refused a caller, if that is an offence.

@@ -20,6 +20,7 @@ use super::offenders::Offenders;
 use super::past::Past;
 use super::shadow::Shadow;
 use super::terms::Terms;
+use super::unasked::Unasked;
 use crate::LimiterPolicy;
 
 /// A limiter, and all that its policy says of how it is asked.
@@ -38,10 +39,11 @@ impl<L> InForce<L> {
         self.offenders.as_ref()?.left(key).filter(|_| permits > 0)
     }
 
-    /// Notes a denial by the limiter, if that is an offence.
-    pub(super) fn note(&self, key: &[u8], denied: Option<&Denied>) {
-        if let (Some(offenders), Some(denied)) = (&self.offenders, denied) {
-            offenders.note(key, denied);
+    /// Notes a denial by the limiter, if that is an offence. Returns true if a penalty runs now.
+    pub(super) fn note(&self, key: &[u8], denied: Option<&Denied>) -> bool {
+        match (&self.offenders, denied) {
+            (Some(offenders), Some(denied)) => offenders.note(key, denied),
+            _ => false,
         }
     }
 }
@@ -59,6 +61,7 @@ pub(super) struct Place<L> {
     pub(super) shadow: Shadow,
     /// Set if the answers are counted.
     pub(super) answers: OnceLock<AnswerCounters>,
+    pub(super) unasked: Unasked,
 }
 
 impl<L: Clone> Place<L> {
@@ -76,6 +79,7 @@ impl<L: Clone> Place<L> {
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
             answers: OnceLock::new(),
+            unasked: Unasked::default(),
         }
     }
 
@@ -85,6 +89,20 @@ impl<L: Clone> Place<L> {
             && (answer.is_ok() || !terms.is_shadow)
         {
             answers.count(permits, answer);
+        }
+    }
+
+    /// Counts a denial by a penalty, likewise.
+    pub(super) fn count_penalized(&self, terms: Terms, permits: u64) {
+        if self.answers.get().is_some() && !terms.is_shadow {
+            self.unasked.count_penalized(permits);
+        }
+    }
+
+    /// Counts a denial for lack of a key, if answers are counted.
+    pub(super) fn count_missing_key(&self, permits: u64) {
+        if self.answers.get().is_some() {
+            self.unasked.count_missing_key(permits);
         }
     }
 

@@ -20,6 +20,7 @@ use super::remote_failure::RemoteFailure;
 use super::servers::{Fallbacks, LeaseStatistics, ServerStatistics};
 use super::shadow::{Pass, Shadow, ShadowCounts};
 use super::terms::Terms;
+use super::unasked::Unasked;
 use crate::{KeyField, LimiterPolicy};
 
 /// A client of a server, which makes the limiters of policies there.
@@ -142,6 +143,7 @@ pub(super) struct RemoteSlot {
     pub(super) fallbacks: Fallbacks,
     /// Set if the answers are counted.
     pub(super) answers: OnceLock<AnswerCounters>,
+    pub(super) unasked: Unasked,
 }
 
 /// The limiter in force, and its policy.
@@ -158,6 +160,7 @@ impl RemoteSlot {
             shadow: Shadow::default(),
             fallbacks: Fallbacks::default(),
             answers: OnceLock::new(),
+            unasked: Unasked::default(),
         }
     }
 
@@ -253,6 +256,14 @@ impl RemoteHandle {
     /// Those of [`try_pass_with`](RemoteHandle::try_pass_with).
     pub async fn peek(&self, key: &str, permits: u64) -> Result<RemotePass, RemoteRefusal> {
         self.ask(RemoteVerb::Peek, key, Some(permits)).await
+    }
+
+    /// Counts a request that was denied since it has no value of the key: see
+    /// [`KeyedHandle::count_missing_key`](crate::KeyedHandle::count_missing_key).
+    pub fn count_missing_key(&self, permits: u64) {
+        if self.slot.answers.get().is_some() {
+            self.slot.unasked.count_missing_key(permits);
+        }
     }
 
     /// Returns the numbers of leases of this process; `None` if each decision asks the server.

@@ -161,10 +161,8 @@ impl<L: HasLine> Follower<L> {
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Pass, Denied> {
-        let (terms, permits, answer) =
-            self.ask_and_note(key, permits, |limiter, permits, _| ask(limiter, permits), ask_line);
-        self.place.count(terms, permits, answer.as_ref());
-        self.place.shadow.judge(terms, permits, answer)
+        let ask = |limiter: &L, permits, _: Terms| ask(limiter, permits);
+        self.told(self.ask(key, permits, ask, ask_line), key)
     }
 
     /// Does the same as [`pass`](Follower::pass) for a caller that waits if it is denied: then it neither counts nor
@@ -178,18 +176,13 @@ impl<L: HasLine> Follower<L> {
         ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Pass, BeforeWait> {
         let ask = |limiter: &L, permits, _| ask(limiter, permits);
-        let Asked { terms, permits, answer, noting, is_penalized } =
-            self.ask(key, Some(permits), ask, ask_line);
-        if let Err(denied) = &answer {
-            if !is_penalized && terms.may_wait(denied) {
-                return Err(BeforeWait::Later(*denied));
+        let asked = self.ask(key, Some(permits), ask, ask_line);
+        match &asked.answer {
+            Err(denied) if !asked.is_penalized && asked.terms.may_wait(denied) => {
+                Err(BeforeWait::Later(*denied))
             }
-            if let Some(offenders) = noting {
-                offenders.note(key, denied);
-            }
+            _ => self.told(asked, key).map_err(BeforeWait::Refused),
         }
-        self.place.count(terms, permits, answer.as_ref());
-        self.place.shadow.judge(terms, permits, answer).map_err(BeforeWait::Refused)
     }
 
     /// Counts and notes a receipt, or the denial of a call before a wait, as [`pass_or_wait`](Follower::pass_or_wait)
@@ -218,7 +211,9 @@ impl<L: HasLine> Follower<L> {
         permits: u64,
         receipt: &Result<Receipt<'_>, Denied>,
     ) {
-        own.note(key, receipt.as_ref().err());
+        if own.note(key, receipt.as_ref().err()) {
+            return self.place.count_penalized(own.terms, permits);
+        }
         let grant = receipt.as_ref().map(Receipt::grant);
         self.place.count(own.terms, permits, grant.as_ref().map_err(|denied| *denied));
     }
@@ -240,14 +235,18 @@ impl<L: HasLine> Follower<L> {
     /// Counts a denial that [`look`](Follower::look) has told as if the call had been made, and notes it if that is an
     /// offence.
     pub(super) fn note_look(&self, key: &[u8], permits: u64, denied: &Denied) {
-        let (terms, noting) = self.decide(|in_force| {
+        let (terms, mut is_penalized, offenders) = self.decide(|in_force| {
             let is_penalized = in_force.penalty_left(key, permits).is_some();
-            (in_force.terms, in_force.offenders.clone().filter(|_| !is_penalized))
+            (in_force.terms, is_penalized, in_force.offenders.clone())
         });
-        if let Some(offenders) = noting {
-            offenders.note(key, denied);
+        if let Some(offenders) = offenders.filter(|_| !is_penalized) {
+            is_penalized = offenders.note(key, denied);
         }
-        self.place.count(terms, permits, Err(denied));
+        if is_penalized {
+            self.place.count_penalized(terms, permits);
+        } else {
+            self.place.count(terms, permits, Err(denied));
+        }
     }
 
     /// Does the same as [`pass`](Follower::pass) for as many of `permits` as there are. With `shadow` a caller
@@ -269,24 +268,21 @@ impl<L: HasLine> Follower<L> {
             // What there is, is taken all the same.
             ask_all(limiter, permits).inspect_err(|_| _ = ask(limiter, permits))
         };
-        let (terms, permits, answer) = self.ask_and_note(key, Some(permits), ask, ask_line);
-        self.place.count(terms, permits, answer.as_ref());
-        self.place.shadow.judge(terms, permits, answer)
+        self.told(self.ask(key, Some(permits), ask, ask_line), key)
     }
 
-    /// Asks, and notes a denial by the limiter if that is an offence.
-    fn ask_and_note(
-        &self,
-        key: &[u8],
-        permits: Option<u64>,
-        ask: impl FnMut(&L, u64, Terms) -> Result<Grant, Denied>,
-        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
-    ) -> (Terms, u64, Result<Grant, Denied>) {
-        let Asked { terms, permits, answer, noting, .. } = self.ask(key, permits, ask, ask_line);
+    /// Returns what the caller is told. Counts it, and notes a denial by the limiter if that is an offence.
+    fn told(&self, asked: Asked, key: &[u8]) -> Result<Pass, Denied> {
+        let Asked { terms, permits, answer, noting, mut is_penalized } = asked;
         if let (Some(offenders), Err(denied)) = (noting, &answer) {
-            offenders.note(key, denied);
+            is_penalized |= offenders.note(key, denied);
         }
-        (terms, permits, answer)
+        if is_penalized {
+            self.place.count_penalized(terms, permits);
+        } else {
+            self.place.count(terms, permits, answer.as_ref());
+        }
+        self.place.shadow.judge(terms, permits, answer)
     }
 
     fn ask(

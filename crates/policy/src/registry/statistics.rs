@@ -1,6 +1,6 @@
 //! Counts and states of the limiters of a registry, for a monitor.
 
-use sluicegate::compose::{AnswerCounters, Counts, DenialCounts, WaitCounts};
+use sluicegate::compose::{Counts, DenialCounts, WaitCounts};
 use sluicegate::{Grant, KeyedLimiter, Limiter, Wait};
 
 use super::Registry;
@@ -17,8 +17,10 @@ pub struct LimiterStatistics {
     /// Answers by handles that were made after the registry was told to count them; `None` if it was not:
     /// see [`Registry::counted`].
     pub counts: Option<Counts>,
-    /// The denials among them by kind. Those that `shadow` overrules are not.
+    /// The denials among them by kind. Those that `shadow` overrules are not. The permits are those of all denials.
     pub denials: Option<DenialCounts>,
+    /// The other denials among them: those that the limiter was not asked for.
+    pub unasked: UnaskedCounts,
     /// The time that callers have stood in line; `None` for a limiter with keys, for which it is not
     /// measured.
     pub waits: Option<WaitCounts>,
@@ -38,6 +40,17 @@ pub struct LimiterStatistics {
     pub memory_bytes: Option<usize>,
     /// The states that were healed after the clock had gone back.
     pub healed: u64,
+}
+
+/// The denials that a limiter was not asked for, while its answers are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnaskedCounts {
+    /// Calls that were denied by a penalty, or whose denial has begun one.
+    pub penalized: u64,
+    /// Requests without a value of the key, which the policy denies: see
+    /// [`count_missing_key`](crate::KeyedHandle::count_missing_key).
+    pub missing_key: u64,
 }
 
 impl Registry {
@@ -83,10 +96,14 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
         Form::One(slot) => {
             let answers = slot.place.answers.get();
             let in_line = slot.line.answers();
+            let unasked = &slot.place.unasked;
+            let counts = answers.map(|answers| answers.counts().merged(in_line.counts()));
+            let denials = answers.map(|answers| answers.denials().merged(in_line.denials()));
             LimiterStatistics {
                 name: name.to_owned(),
-                counts: answers.map(|answers| answers.counts().merged(in_line.counts())),
-                denials: answers.map(|answers| answers.denials().merged(in_line.denials())),
+                counts: counts.map(|counts| unasked.added_to(counts)),
+                denials: denials.map(|denials| unasked.permits_added_to(denials)),
+                unasked: unasked.counts(),
                 waits: answers.map(|_| in_line.waits()),
                 shadow: slot.place.shadow.counts(),
                 fallbacks: None,
@@ -101,8 +118,12 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
         // The server has the keys, and their states.
         Form::Remote(slot) => LimiterStatistics {
             name: name.to_owned(),
-            counts: slot.answers.get().map(AnswerCounters::counts),
-            denials: slot.answers.get().map(AnswerCounters::denials),
+            counts: slot.answers.get().map(|answers| slot.unasked.added_to(answers.counts())),
+            denials: slot
+                .answers
+                .get()
+                .map(|answers| slot.unasked.permits_added_to(answers.denials())),
+            unasked: slot.unasked.counts(),
             waits: None,
             shadow: slot.shadow.counts(),
             fallbacks: Some(slot.fallbacks.counts()),
@@ -114,12 +135,13 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
             healed: 0,
         },
         Form::Keys(slot) => {
-            let answers = slot.place.answers.get();
+            let (answers, unasked) = (slot.place.answers.get(), &slot.place.unasked);
             let keys: &dyn KeyedLimiter<[u8]> = slot.line.store();
             LimiterStatistics {
                 name: name.to_owned(),
-                counts: answers.map(AnswerCounters::counts),
-                denials: answers.map(AnswerCounters::denials),
+                counts: answers.map(|answers| unasked.added_to(answers.counts())),
+                denials: answers.map(|answers| unasked.permits_added_to(answers.denials())),
+                unasked: unasked.counts(),
                 waits: None,
                 shadow: slot.place.shadow.counts(),
                 fallbacks: None,

@@ -61,23 +61,25 @@ pub enum Decision {
     Denied,
 }
 
-/// The reason of a denial.
+/// The reason of a denial, by the word that the metrics have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
     /// There are too few permits now. `retry_after` says when there will be enough.
-    RateLimited,
+    Rate,
     /// The cost is more than the limiter ever has: waiting does not help.
     TooLarge,
     /// There is no space for another key. `retry_after` says when there may be.
-    Full,
+    NoSpace,
+    /// The permits come later than the caller waits. `retry_after` says when they would be there.
+    TimedOut,
     /// The line has no space for another caller that waits. `retry_after` says when the permits would be there.
     LineFull,
     /// The limiter was removed from the policy file while the caller waited.
-    Removed,
+    Closed,
     /// The request lacks a value of the limiter's key, and the policy says to deny it.
-    KeyMissing,
+    MissingKey,
     /// The key has offended too often. `retry_after` says when its penalty ends.
     Penalized,
     /// The server of the limiter gives no answer, and the policy's `on_failure` is `closed`.
@@ -104,8 +106,8 @@ impl<'l> Answer<'l> {
     pub(super) fn denied(limiter: &'l str, cost: u64, denied: &Denied) -> Answer<'l> {
         let reason = match denied {
             Denied::TooLarge { .. } | Denied::Leased { .. } => Reason::TooLarge,
-            Denied::Full { .. } => Reason::Full,
-            _ => Reason::RateLimited,
+            Denied::Full { .. } => Reason::NoSpace,
+            _ => Reason::Rate,
         };
         Answer {
             limiter,
@@ -124,13 +126,13 @@ impl<'l> Answer<'l> {
 
     /// Returns the denial of a request that has no key for the limiter.
     pub(super) fn without_key(limiter: &'l str) -> Answer<'l> {
-        Answer::stateless(limiter, 0, Reason::KeyMissing)
+        Answer::stateless(limiter, 0, Reason::MissingKey)
     }
 
     /// Returns the grant of a request that the policy does not limit, since it has no key.
     pub(super) fn unlimited(limiter: &'l str, cost: u64) -> Answer<'l> {
         let (decision, reason) = (Decision::Granted, None);
-        Answer { decision, reason, ..Answer::stateless(limiter, cost, Reason::KeyMissing) }
+        Answer { decision, reason, ..Answer::stateless(limiter, cost, Reason::MissingKey) }
     }
 
     /// Returns the denial of a key whose penalty runs for so long.

@@ -69,6 +69,7 @@ impl<'l> Ask<'l> {
     /// Takes the permits, or none. Waits for nothing but the server of a limiter that is on one.
     pub(crate) async fn take(&self) -> Answer<'l> {
         if let Some(answer) = self.of_policy() {
+            self.note_missing_key();
             return answer;
         }
         let pass = match self.limiter.handle() {
@@ -92,6 +93,7 @@ impl<'l> Ask<'l> {
     /// was last polled.
     pub(crate) async fn wait(&self, longest: Duration) -> Answer<'l> {
         if let Some(answer) = self.of_policy() {
+            self.note_missing_key();
             return answer;
         }
         let pass = match self.limiter.handle() {
@@ -106,9 +108,10 @@ impl<'l> Ask<'l> {
             Err(error) => {
                 let reason = match error {
                     WaitError::Line(AcquireError::TooLarge { .. }) => Reason::TooLarge,
+                    WaitError::Line(AcquireError::TimedOut { .. }) => Reason::TimedOut,
                     WaitError::Line(AcquireError::LineFull { .. }) => Reason::LineFull,
-                    WaitError::Removed { .. } => Reason::Removed,
-                    _ => Reason::RateLimited,
+                    WaitError::Removed { .. } => Reason::Closed,
+                    _ => Reason::Rate,
                 };
                 self.peek_for(0).await.refused(self.permits, reason, error.retry_after())
             }
@@ -154,6 +157,13 @@ impl<'l> Ask<'l> {
             Handle::Remote(_) => {}
         }
         self.denied(denied)
+    }
+
+    /// Counts a denial of a key that lacks a value, if the policy makes it one.
+    pub(crate) fn note_missing_key(&self) {
+        if self.lacking == Some(Decision::Denied) && !self.limiter.policy().shadow {
+            self.limiter.count_missing_key(self.permits);
+        }
     }
 
     /// Returns the name of the limiter, and the key.

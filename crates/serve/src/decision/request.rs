@@ -35,6 +35,7 @@ pub async fn judge<'l>(
             Subject::NotJudged | Subject::Admitted => {}
             Subject::Denied if policy.shadow => {}
             Subject::Denied => {
+                limiter.count_missing_key(policy.cost.fixed().unwrap_or(1));
                 let answers = vec![Answer::without_key(limiter.name())];
                 return Judged { answers, denied_by: Some(0) };
             }

@@ -37,7 +37,10 @@ impl<'l> AllOrNone<'l> {
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {
             let noted = asks.iter().zip(looks).map(|(ask, (answer, denied))| match denied {
                 Some(denied) => ask.note_denial(&denied),
-                None => answer,
+                None => {
+                    ask.note_missing_key();
+                    answer
+                }
             });
             return AllOrNone::denied(noted.collect());
         }

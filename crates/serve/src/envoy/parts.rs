@@ -170,7 +170,10 @@ impl<'d> Sources<'d> {
                 };
             }
             Subject::Denied if limiter.policy().shadow => return Ok(None),
-            Subject::Denied => return Ok(Some(By::KeyMissing)),
+            Subject::Denied => {
+                limiter.count_missing_key(limiter.policy().cost.fixed().unwrap_or(1));
+                return Ok(Some(By::KeyMissing));
+            }
             Subject::Key { permits } => permits,
         };
         let permits = match hits {

@@ -18,10 +18,7 @@ async fn a_grant_and_a_denial_tell_the_state() {
     assert!(granted["reset_after"].as_f64().unwrap() < 86_400.01, "{granted}");
 
     let denied = service.check(json!({ "limiter": "all", "cost": 2 })).await;
-    assert_eq!(
-        (&denied["decision"], &denied["reason"]),
-        (&json!("denied"), &json!("rate_limited"))
-    );
+    assert_eq!((&denied["decision"], &denied["reason"]), (&json!("denied"), &json!("rate")));
     assert_eq!((&denied["remaining"], &denied["which"]), (&json!(1), &json!(0)));
     let wait = denied["retry_after"].as_f64().unwrap();
     assert!(wait > 0.0 && wait < 86_400.01, "{wait}");
@@ -81,7 +78,7 @@ async fn a_limiter_with_shadow_denies_nothing_and_says_what_it_would() {
     assert!(first.get("would_deny").is_none());
     let second = ask().await;
     assert_eq!((&second["decision"], &second["would_deny"]), (&json!("granted"), &json!(true)));
-    assert_eq!(second["reason"], "rate_limited");
+    assert_eq!(second["reason"], "rate");
     service.end().await;
 }
 

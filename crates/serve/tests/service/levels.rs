@@ -62,7 +62,7 @@ async fn all_levels_grant_or_nothing_is_taken_and_the_level_that_denies_is_named
     );
     let dear = check(&service, &ask("acme", "bob", 401, 0)).await;
     assert_eq!((&dear["decision"], &dear["which"]), (&json!("denied"), &json!("org")));
-    assert_eq!(dear["answers"][0]["reason"], "rate_limited");
+    assert_eq!(dear["answers"][0]["reason"], "rate");
     assert_eq!(dear["answers"][1]["decision"], "granted");
     // Nothing was taken of bob, who has two as all of acme, and others have three.
     assert_eq!(left(&check(&service, &ask("acme", "bob", 1, 1)).await), [398, 1]);

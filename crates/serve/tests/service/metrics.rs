@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prometheus_parse::{Sample, Scrape, Value};
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::running::{POLICY, Running};
 
@@ -101,5 +101,70 @@ async fn clients_cannot_make_series() {
     let page = scrape(&service).await;
     assert_eq!(names(&page), before);
     assert_eq!(value(&page, "sluicegate_keys", &[("limiter", "user")]), 51);
+    service.end().await;
+}
+
+const REASONS: &str = r#"
+    [limiters.log-ins]
+    key = "client"
+    policy = "fixed_window"
+    limit = 1
+    interval = "1 day"
+    penalty = { offences = 2, within = "1 day", refuse_for = "1 day", by = ["refusals"] }
+    [limiters.named]
+    key = { header = "x-api-key" }
+    policy = "fixed_window"
+    limit = 1
+    interval = "1 day"
+    wait = "1 s"
+"#;
+
+/// Five requests that a penalty refuses are not five for which the limit was too tight.
+#[tokio::test]
+async fn each_denial_is_counted_by_the_reason_of_its_answer() {
+    let service = Running::of(REASONS).await;
+    let mut told = BTreeMap::new();
+    let mut tell = |limiter: &'static str, answer: &Json| {
+        if let Some(reason) = answer["reason"].as_str() {
+            *told.entry((limiter, reason.to_owned())).or_insert(0_u64) += 1;
+        }
+    };
+    for _ in 0..5 {
+        tell("log-ins", &service.check(json!({ "limiter": "log-ins", "key": "a" })).await);
+        tell("named", &service.check(json!({ "limiter": "named", "key": "a" })).await);
+        tell("named", &service.check(json!({ "limiter": "named", "key": "" })).await);
+        let late = json!({ "limiter": "named", "key": "a", "wait": 1 });
+        tell("named", &service.check(late).await);
+        let dear = json!({ "limiter": "named", "key": "a", "cost": 2 });
+        tell("named", &service.check(dear).await);
+        let both = json!({ "all_or_none": true, "checks": [
+            { "limiter": "log-ins", "key": "a" }, { "limiter": "named", "key": "" },
+        ] });
+        let (_, batch) = service.post("/v1/check/batch", &both).await;
+        tell("log-ins", &batch["answers"][0]);
+        tell("named", &batch["answers"][1]);
+    }
+    for reason in ["rate", "timed_out", "too_large", "missing_key"] {
+        assert!(told.contains_key(&("named", reason.to_owned())), "{reason}: {told:?}");
+    }
+    let page = scrape(&service).await;
+    let denials = page.samples.iter().filter(|sample| sample.metric == "sluicegate_denials_total");
+    let counted = denials.filter_map(|sample| {
+        let limiter = ["log-ins", "named"]
+            .into_iter()
+            .find(|name| sample.labels.get("limiter") == Some(name))?;
+        let reason = sample.labels.get("reason")?.to_owned();
+        let count = value(&page, &sample.metric, &[("limiter", limiter), ("reason", &reason)]);
+        (count > 0).then_some(((limiter, reason), count))
+    });
+    assert_eq!(counted.collect::<BTreeMap<_, _>>(), told);
+    // A proxy is told by the status alone.
+    let url = service.url("/v1/auth?limiters=named");
+    let request = service.client.get(url).header("x-forwarded-for", "192.0.2.7");
+    assert_eq!(request.send().await.unwrap().status(), 429);
+    let labels = [("limiter", "named"), ("reason", "missing_key")];
+    let before = told[&("named", "missing_key".to_owned())];
+    let page = scrape(&service).await;
+    assert_eq!(value(&page, "sluicegate_denials_total", &labels), before + 1);
     service.end().await;
 }

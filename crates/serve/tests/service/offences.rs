@@ -114,7 +114,7 @@ async fn refusals_are_noted_by_the_service_itself() {
     let ask = || service.check(json!({ "limiter": "log-ins", "key": "a", "cost": 60 }));
     assert_eq!(ask().await["decision"], "granted");
     // The third begins the penalty, and is told its end.
-    for reason in ["rate_limited", "rate_limited", "penalized", "penalized"] {
+    for reason in ["rate", "rate", "penalized", "penalized"] {
         assert_eq!(ask().await["reason"], reason);
     }
     service.end().await;
@@ -128,7 +128,7 @@ async fn refusals_of_requests_that_several_limiters_judge_are_noted_too() {
     assert_eq!(service.check(dear.clone()).await["decision"], "granted");
     let other = json!({ "limiter": "plain", "key": "a", "cost": 0 });
     let batch = json!({ "all_or_none": true, "checks": [other, dear] });
-    for reason in ["rate_limited", "rate_limited", "penalized", "penalized"] {
+    for reason in ["rate", "rate", "penalized", "penalized"] {
         let (_, answer) = service.post("/v1/check/batch", &batch).await;
         assert_eq!(
             (&answer["which"], &answer["answers"][1]["reason"]),

@@ -82,10 +82,7 @@ async fn two_services_share_their_limits_and_keys_have_names_that_tell_what_they
         0
     );
     let denied = one.check(ask("user", "42")).await;
-    assert_eq!(
-        (&denied["decision"], &denied["reason"]),
-        (&json!("denied"), &json!("rate_limited"))
-    );
+    assert_eq!((&denied["decision"], &denied["reason"]), (&json!("denied"), &json!("rate")));
     let wait = denied["retry_after"].as_f64().unwrap();
     assert!(wait > 3_500.0 && wait <= 3_600.0, "{wait}");
     // A look takes nothing, and another key has its own.
@@ -158,7 +155,7 @@ async fn while_the_server_is_gone_the_policy_answers_and_says_so() {
             assert_eq!(status, if is_closed { 503 } else { 200 }, "{on_failure:?}: {answer}");
             assert_eq!(answer["decision"], expected, "{on_failure:?}: {answer}");
             assert_eq!(answer["fallback"], true, "{answer}");
-            let reason = if is_closed { "unavailable" } else { "rate_limited" };
+            let reason = if is_closed { "unavailable" } else { "rate" };
             assert!(expected == "granted" || answer["reason"] == reason, "{answer}");
         }
         let auth = service.client.get(service.url("/v1/auth?limiters=global"));
