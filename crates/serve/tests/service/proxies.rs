@@ -107,6 +107,17 @@ async fn nginx_refuses_requests_or_lets_them_pass_when_the_service_is_gone() {
         request.send().await.unwrap().status().as_u16()
     };
     assert_eq!((status(&closed).await, status(&open).await, status(&open).await), (200, 200, 429));
+    // A client that makes the service refuse the question does not pass by that.
+    let url = format!("http://{}/api/x", open.address);
+    let many = (0..150)
+        .fold(client.get(&url), |request, number| request.header(format!("x-{number}"), "z"));
+    assert_eq!(many.send().await.unwrap().status(), 500);
+    let mut connection = tokio::net::TcpStream::connect(open.address).await.unwrap();
+    let control = "GET /api/x HTTP/1.1\r\nhost: a\r\nx-odd: \x01\r\nconnection: close\r\n\r\n";
+    connection.write_all(control.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
     service.end().await;
     assert_eq!((status(&closed).await, status(&open).await), (500, 200));
     // One whose policy has another name for the limiter.
