@@ -13,9 +13,11 @@
 //! | `health` | `GET /healthz`, `/readyz` |
 //! | `body` | bodies of requests |
 //! | `failure` | answers to requests that are wrong |
+//! | `any_request` | the description of answers that do not depend on the path |
 //! | `unserved` | answers of a server that has no policy |
 
 mod admin;
+mod any_request;
 mod auth;
 mod body;
 mod check;
@@ -59,7 +61,8 @@ struct Description;
 
 /// Returns the routes of `service`, with their description at `/openapi.json`.
 pub fn routes(service: Service) -> Router {
-    let (routes, description) = described().split_for_parts();
+    let (routes, mut description) = described().split_for_parts();
+    any_request::describe(&mut description);
     let description = axum::Json(description);
     routes
         .route("/openapi.json", get(move || async move { description }))

@@ -58,8 +58,9 @@ pub(super) struct Reloaded {
         (status = 204, description = "It is full, and has no penalty"),
         (status = 400, description = "The body or its key is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token, or a page of another site has sent this", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
@@ -86,7 +87,7 @@ pub(super) async fn reset(
     responses(
         (status = 200, description = "The file is in force", body = Reloaded),
         (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token, or a page of another site has sent this", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 409, description = "The service has no file", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 422, description = "The file has mistakes, which are told; the old terms stay in force", body = ProblemDetails, content_type = "application/problem+json"),
     )

@@ -65,6 +65,7 @@ pub(super) enum BatchAnswer<'l> {
         (status = 200, description = "The decision, granted or denied", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "Too many checks wait already, or there is no space for the body now; or the server of the limiter gives no answer, and its policy refuses then", content((ProblemDetails = "application/problem+json"), (Answer = "application/json"))),
     )
@@ -111,6 +112,7 @@ pub(super) async fn take(
         (status = 200, description = "The decision that a check would get", body = Answer),
         (status = 400, description = "The body, its key or its cost is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now; or the server of the limiter gives no answer, and its policy refuses then", content((ProblemDetails = "application/problem+json"), (Answer = "application/json"))),
     )
@@ -141,7 +143,7 @@ pub(super) async fn look(service: &Service, body: &JsonBody) -> Result<Response,
         (status = 200, description = "The answers in the order of the checks; with `all_or_none`, one decision besides", body = BatchAnswer),
         (status = 400, description = "The body or one of the checks is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 413, description = "There are too many checks", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB, or too many checks", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )

@@ -51,6 +51,7 @@ impl From<LevelRequestError> for Failure {
         (status = 200, description = "The decision, granted or denied", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
@@ -78,6 +79,7 @@ pub(super) async fn check(
         (status = 200, description = "The decision that a check would get", body = LevelsAnswer),
         (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "The policy file has no levels", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )
@@ -102,8 +104,9 @@ pub(super) async fn peek(
         (status = 204, description = "It is full"),
         (status = 400, description = "The body is wrong, or a name is missing or belongs to no level", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 403, description = "The service has no token", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token, or a page of another site has sent this", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "There is no such level", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )

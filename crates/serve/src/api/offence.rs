@@ -92,6 +92,7 @@ impl RequestFields for Answered<'_> {
         (status = 400, description = "The body or its key is wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 409, description = "The limiter has no penalty", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "There is no space for another offender, or for the body now", body = ProblemDetails, content_type = "application/problem+json"),
     )

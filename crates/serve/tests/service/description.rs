@@ -41,8 +41,18 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
             let is_described = described.contains_key(&status.to_string());
             assert!(is_described, "{verb} {path}: {status}");
             let has_body = operation.get("requestBody").is_some();
-            for status in ["415", "503"] {
-                assert!(!has_body || described.contains_key(status), "{verb} {path}");
+            for status in ["413", "415", "503"] {
+                assert!(!has_body || described.contains_key(status), "{verb} {path}: {status}");
+            }
+            for status in ["421", "431"] {
+                assert!(described.contains_key(status), "{verb} {path}: {status}");
+            }
+            // A path that may change something.
+            for status in ["403", "408"] {
+                assert!(
+                    verb != "post" || described.contains_key(status),
+                    "{verb} {path}: {status}"
+                );
             }
             let identifier = operation["operationId"].as_str().unwrap();
             assert!(identifiers.insert(identifier), "{identifier} is there twice");
@@ -144,6 +154,41 @@ async fn each_answer_and_each_request_that_is_right_are_as_their_schemas_say() {
         let content = &operation["responses"][status.to_string()]["content"];
         let Some(media_type) = response.headers().get("content-type").cloned() else {
             assert!(content.is_null(), "{path}: {body}");
+            continue;
+        };
+        let content = &content[media_type.to_str().unwrap()];
+        assert_valid(&response.json().await.unwrap(), content, &descriptions);
+    }
+    service.end().await;
+}
+
+/// Whatever is wrong with a request, its status is described, and so is what it tells.
+#[tokio::test]
+async fn refusals_of_requests_to_any_path_are_described() {
+    let service = Running::of(POLICY).await;
+    let description: Value = service.get("/openapi.json").await.json().await.unwrap();
+    let descriptions = [description.clone(), strict(&description)];
+    let described = &description["paths"]["/v1/check"]["post"]["responses"];
+    let many = (0..150).map(|number| (format!("x-{number}"), "z".to_owned())).collect();
+    let field = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let whole = r#"{"limiter":"all","cost":0}"#.to_owned();
+    let cases: [(Vec<(String, String)>, String, &str); 4] = [
+        (field("origin", "http://elsewhere.example"), whole.clone(), "403"),
+        (Vec::new(), format!("{whole}{}", " ".repeat(1 << 20)), "413"),
+        (field("host", "rebound.example"), whole.clone(), "421"),
+        (many, whole, "431"),
+    ];
+    for (fields, body, status) in cases {
+        let mut request = service.client.post(service.url("/v1/check")).body(body);
+        request = request.header("content-type", "application/json");
+        for (name, value) in fields {
+            request = request.header(name, value);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_str(), status);
+        let content = &described[status]["content"];
+        let Some(media_type) = response.headers().get("content-type").cloned() else {
+            assert!(described[status].is_object() && content.is_null(), "{status}");
             continue;
         };
         let content = &content[media_type.to_str().unwrap()];
