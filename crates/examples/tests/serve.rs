@@ -3,7 +3,8 @@
 //!
 //! A block `sh` is given to bash, and a block `text` that follows is all that it prints of answers. A block `toml` or `yaml`
 //! whose first line is a comment with the name of a file is that file. Ports are other ones, so that nothing else is on them.
-//! Proxies' blocks are run by the tests of `sluicegate-serve`.
+//! Proxies' blocks are run by the tests of `sluicegate-serve`. A block `console` starts a proxy with the rights of the reader, and is not
+//! run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
