@@ -13,7 +13,12 @@ pub(super) fn is_mounted_by_itself(path: &Path) -> bool {
     let (Ok(path), Ok(mounts)) = (path.canonicalize(), fs::read("/proc/self/mountinfo")) else {
         return false;
     };
-    mounts.split(|byte| *byte == b'\n').any(|line| mount_point(line) == Some(path.clone()))
+    is_mount_point(&path, &mounts)
+}
+
+/// Returns true if a line of `mountinfo` has this mount point.
+fn is_mount_point(path: &Path, mounts: &[u8]) -> bool {
+    mounts.split(|byte| *byte == b'\n').any(|line| mount_point(line).as_deref() == Some(path))
 }
 
 /// Returns the fifth word of a line, in which spaces and such are `\040`: a backslash and three octal digits.
@@ -47,5 +52,19 @@ mod tests {
         assert_eq!(point(line), Some("/etc/my limits.toml".into()));
         assert_eq!(point(r"36 35 98:0 / /a\134b\04 rw"), Some(r"/a\b\04".into()));
         assert_eq!(point("36 35 98:0 /"), None);
+    }
+
+    #[test]
+    fn a_file_is_mounted_by_itself_if_a_line_has_its_whole_path() {
+        // As in a container that has one file of its host, and one folder.
+        let mounts = br"575 466 0:49 / / rw,relatime master:181 - overlay overlay rw,lowerdir=/a:/b
+580 575 254:1 /home/ada/limits.toml /limits.toml ro,relatime - ext4 /dev/vda1 rw
+581 575 254:1 /home/ada/limits /etc/sluice\040gate ro,relatime - ext4 /dev/vda1 rw
+";
+        let is_mounted = |path: &str| is_mount_point(Path::new(path), mounts);
+        assert!(is_mounted("/limits.toml") && is_mounted("/etc/sluice gate"));
+        for path in ["/etc/sluice gate/limits.toml", "/home/ada/limits.toml", "/limits", ""] {
+            assert!(!is_mounted(path), "{path}");
+        }
     }
 }
