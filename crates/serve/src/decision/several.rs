@@ -35,12 +35,12 @@ impl<'l> AllOrNone<'l> {
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let looks = look(asks).await;
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {
-            let noted = asks.iter().zip(looks).map(|(ask, (answer, denied))| match denied {
-                Some(denied) => ask.note_denial(&denied),
-                None => {
-                    ask.note_missing_key();
-                    answer
+            let noted = asks.iter().zip(looks).map(|(ask, (answer, denied))| {
+                if let Some(denied) = denied {
+                    return ask.note_denial(&denied);
                 }
+                ask.note_missing_key();
+                answer
             });
             return AllOrNone::denied(noted.collect());
         }

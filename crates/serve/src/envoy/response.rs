@@ -142,8 +142,12 @@ fn question(request: &RateLimitRequest) -> Struct {
 
 /// Returns a text, in which each byte that is not of UTF-8 is like `\xff`: Envoy could not read it.
 fn shown(text: &[u8]) -> String {
-    let chunks = text.utf8_chunks();
-    chunks.map(|chunk| format!("{}{}", chunk.valid(), chunk.invalid().escape_ascii())).collect()
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        shown.push_str(chunk.valid());
+        shown.extend(chunk.invalid().escape_ascii().map(char::from));
+    }
+    shown
 }
 
 fn structure(fields: Vec<(&str, Value)>) -> Struct {

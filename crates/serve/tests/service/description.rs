@@ -169,13 +169,13 @@ async fn refusals_of_requests_to_any_path_are_described() {
     let description: Value = service.get("/openapi.json").await.json().await.unwrap();
     let descriptions = [description.clone(), strict(&description)];
     let described = &description["paths"]["/v1/check"]["post"]["responses"];
-    let many = (0..150).map(|number| (format!("x-{number}"), "z".to_owned())).collect();
-    let field = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let names: Vec<String> = (0..150).map(|number| format!("x-{number}")).collect();
+    let many = names.iter().map(|name| (&name[..], "z")).collect();
     let whole = r#"{"limiter":"all","cost":0}"#.to_owned();
-    let cases: [(Vec<(String, String)>, String, &str); 4] = [
-        (field("origin", "http://elsewhere.example"), whole.clone(), "403"),
+    let cases = [
+        (vec![("origin", "http://elsewhere.example")], whole.clone(), "403"),
         (Vec::new(), format!("{whole}{}", " ".repeat(1 << 20)), "413"),
-        (field("host", "rebound.example"), whole.clone(), "421"),
+        (vec![("host", "rebound.example")], whole.clone(), "421"),
         (many, whole, "431"),
     ];
     for (fields, body, status) in cases {
