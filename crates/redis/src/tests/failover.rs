@@ -91,8 +91,10 @@ pub(super) fn pair() -> [Server; 2] {
 ///
 /// It has none any more if a sentinel has taken a slow machine for a primary that is down.
 fn wait_for_replica(primary: &Server) {
-    let replicas: u64 =
-        redis::cmd("WAIT").arg(&[1, 30_000]).query(&mut primary.connection()).unwrap();
+    // It waits for the writes of its own connection, and for what came before them.
+    let mut connection = primary.connection();
+    redis::cmd("SET").arg(&["written", "last"]).exec(&mut connection).unwrap();
+    let replicas: u64 = redis::cmd("WAIT").arg(&[1, 30_000]).query(&mut connection).unwrap();
     assert_eq!(replicas, 1, "the replica follows no more");
 }
 
