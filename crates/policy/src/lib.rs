@@ -187,7 +187,8 @@ pub use self::registry::{
     remote_failure::RemoteFailure,
     servers::{FallbackCounts, LeaseStatistics, ServerStatistics},
     shadow::{Pass, ShadowCounts},
-    statistics::{LimiterStatistics, UnaskedCounts},
+    statistics::LimiterStatistics,
+    unasked::UnaskedCounts,
     waiting::WaitError,
 };
 pub use self::request::{Named, RequestFields};

@@ -52,7 +52,7 @@ pub(crate) mod shadow;
 mod slot;
 pub(crate) mod statistics;
 mod terms;
-mod unasked;
+pub(crate) mod unasked;
 pub(crate) mod waiting;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;

@@ -25,7 +25,7 @@ pub(super) const CAUTION: [&str; 4] = [
 /// The parts of a column, from an eighth to the whole of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// What the command that comes next is made of.
+/// The parts of the command that comes next.
 #[derive(Debug)]
 pub struct Next {
     /// The command that found the limits, without a share that it may have asked for.

@@ -34,8 +34,6 @@ pub(super) struct Levels {
 /// The store of one level's limiters.
 pub(super) type Store = Keyed<String, Each<Arc<BoxedSettle>, Make, SharedClock>>;
 
-/// The clock of all limiters.
-
 /// Makes the limiter of a key.
 type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
 

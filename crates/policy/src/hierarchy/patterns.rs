@@ -13,8 +13,8 @@ use crate::Kind;
 pub(super) struct Patterns {
     /// The kinds of single keys.
     keys: HashMap<String, Kind>,
-    /// The patterns of many keys, one for each field, with their kind: the most specific first.
-    patterns: Vec<(Vec<WildMatch>, Kind)>,
+    /// A pattern for each field of a key, with the kind of the keys that they match: the most specific first.
+    by_fields: Vec<(Vec<WildMatch>, Kind)>,
     other: Kind,
 }
 
@@ -22,7 +22,7 @@ impl Patterns {
     pub(super) fn new(policy: &LevelPolicy) -> Result<Patterns, HierarchyError> {
         let mut overrides: Vec<_> = policy.overrides.iter().collect();
         overrides.sort_by_cached_key(|own| (specificity(&own.pattern), own.pattern.clone()));
-        let (mut keys, mut patterns) = (HashMap::new(), Vec::new());
+        let (mut keys, mut by_fields) = (HashMap::new(), Vec::new());
         for own in overrides {
             if let Some(reason) = pattern_error(&own.pattern, policy.key.len()) {
                 let (level, pattern) = (policy.name.clone(), own.pattern.clone());
@@ -30,12 +30,12 @@ impl Patterns {
             }
             if own.pattern.contains(WILD) {
                 let fields = own.pattern.split('/').map(WildMatch::new).collect();
-                patterns.push((fields, own.kind.clone()));
+                by_fields.push((fields, own.kind.clone()));
             } else {
                 keys.entry(own.pattern.clone()).or_insert_with(|| own.kind.clone());
             }
         }
-        Ok(Patterns { keys, patterns, other: policy.kind.clone() })
+        Ok(Patterns { keys, by_fields, other: policy.kind.clone() })
     }
 
     /// Returns the numbers of a key. Called once for a key that becomes known.
@@ -43,7 +43,7 @@ impl Patterns {
         let matches = |(fields, _): &&(Vec<WildMatch>, Kind)| {
             fields.iter().zip(key.split('/')).all(|(pattern, field)| pattern.matches(field))
         };
-        let by_pattern = || self.patterns.iter().find(matches).map(|(_, kind)| kind);
+        let by_pattern = || self.by_fields.iter().find(matches).map(|(_, kind)| kind);
         self.keys.get(key).or_else(by_pattern).unwrap_or(&self.other)
     }
 }

@@ -79,7 +79,7 @@ impl Offenders {
 
     /// Calls `note` with the store that is in force, which is not replaced meanwhile.
     fn with_store<T>(&self, note: impl FnOnce(&Store) -> T) -> T {
-        note(&**self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+        note(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn change_rule(&self, rule: PenaltyRule) {

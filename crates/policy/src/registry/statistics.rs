@@ -7,6 +7,7 @@ use super::Registry;
 use super::names::Form;
 use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
+use super::unasked::UnaskedCounts;
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
 #[derive(Clone, Debug)]
@@ -42,23 +43,12 @@ pub struct LimiterStatistics {
     pub healed: u64,
 }
 
-/// The denials that a limiter was not asked for, while its answers are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnaskedCounts {
-    /// Calls that were denied by a penalty, or whose denial has begun one.
-    pub penalized: u64,
-    /// Requests without a value of the key, which the policy denies: see
-    /// [`count_missing_key`](crate::KeyedHandle::count_missing_key).
-    pub missing_key: u64,
-}
-
 impl Registry {
     /// Counts the answers of all limiters from now on, also of those to come: calls by handles that are
     /// made afterwards. So call it before any handle is made.
     ///
     /// A counted call takes more instructions, and one or two additions on a cache line of its thread's
-    /// own: see [`AnswerCounters`]. A registry that does not count costs nothing more.
+    /// own: see [`AnswerCounters`](sluicegate::compose::AnswerCounters). A registry that does not count costs nothing more.
     ///
     /// # Examples
     ///

@@ -5,7 +5,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sluicegate::compose::{Counts, DenialCounts};
 
-use super::statistics::UnaskedCounts;
+/// The denials that a limiter was not asked for, while its answers are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnaskedCounts {
+    /// Calls that were denied by a penalty, or whose denial has begun one.
+    pub penalized: u64,
+    /// Requests without a value of the key, which the policy denies: see
+    /// [`count_missing_key`](crate::KeyedHandle::count_missing_key).
+    pub missing_key: u64,
+}
 
 /// The counters of denials that no limiter is asked for, which are beside those of its answers. All threads share them.
 #[derive(Debug, Default)]
