@@ -86,11 +86,13 @@ impl Findings {
         }
         let Some(next) = next.filter(|_| !self.policy.is_empty()) else { return Ok(()) };
         write!(out, "\n{DIM}next{DIM:#}   ")?;
-        if let Some(knee) = self.limiters.iter().find_map(|limiter| limiter.knee_below(self)) {
+        let knee =
+            |limiter: &Suggestion| Some((printable(&limiter.name), limiter.knee_below(self)?));
+        if let Some((name, knee)) = self.limiters.iter().find_map(knee) {
             let Knee { keys_hit, keys, share, .. } = knee;
             writeln!(
                 out,
-                "it refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
+                "{name} refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
                  --at-least {share}\n       or else ",
                 next.command
             )?;

@@ -103,8 +103,8 @@ impl Checks<'_> {
                 changed = true;
                 format!("{{{}}}", &name[1..name.len() - 1])
             }
-            // An expression: the name before it, if it has one.
-            expression if expression.contains(['[', '(', '+']) || expression.contains(".*") => {
+            // An expression: the name before it, if it has one. A path may well have `(` and `+`.
+            expression if expression.contains('[') || expression.contains(".*") => {
                 changed = true;
                 let name = expression.strip_prefix('{').and_then(|own| own.split_once(':'));
                 format!(

@@ -76,7 +76,10 @@ fn patterns_of_other_programs_are_warned_of() {
         let expected = format!("5: `match.path` is \"{path}\": {}", said(meant));
         assert_eq!(filter(&format!("path = \"{path}\"")), [expected]);
     }
-    assert_eq!(filter("path = [\"/users/{id}\", \"/a:b/{*c}\"]"), [""; 0]);
+    assert_eq!(
+        filter("path = [\"/users/{id}\", \"/a:b/{*c}\", \"/c++/Rust_(language)\"]"),
+        [""; 0]
+    );
     assert_eq!(filter("path_prefix = \"/api/*\"").len(), 1);
 }
 
