@@ -68,6 +68,7 @@ pub(crate) const REDIS_OPENED: &str = "sluicegate_redis_breaker_opened_total";
 pub(crate) const REDIS_OPEN: &str = "sluicegate_redis_breaker_open";
 
 pub(crate) const LEASED_KEYS: &str = "sluicegate_leased_keys";
+pub(crate) const LEASED_PERMITS: &str = "sluicegate_leased_permits";
 pub(crate) const LEASES: &str = "sluicegate_lease_requests_total";
 pub(crate) const LEASES_BACK: &str = "sluicegate_lease_returned_permits_total";
 pub(crate) const FALLBACKS: &str = "sluicegate_fallbacks_total";
@@ -114,6 +115,7 @@ pub const METRICS: &[Metric] = &[
         "Requests to which the server of a limiter gave no answer, by the one that they got.",
     ),
     gauge(LEASED_KEYS, "Keys of which this process holds leased permits."),
+    gauge(LEASED_PERMITS, "Permits that are left in the leases of this process."),
     counter(LEASES, LIMITER, "Requests to a Redis server for leases."),
     counter(LEASES_BACK, LIMITER, "Leased permits that were given back unused."),
     counter(CALLS, &["time_limiter", "outcome"], "Calls of time limiters, by outcome."),

@@ -130,6 +130,7 @@ impl Source for sluicegate_policy::Registry {
             sample.counter(names::SHADOW_DENIALS, &labels, own.shadow.would_deny);
             if let Some(leases) = own.leases {
                 sample.gauge(names::LEASED_KEYS, name, leases.keys as u64);
+                sample.gauge(names::LEASED_PERMITS, name, leases.permits);
                 sample.counter(names::LEASES, &labels, leases.requests);
                 sample.counter(names::LEASES_BACK, &labels, leases.given_back);
             }

@@ -101,8 +101,7 @@ async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
     if limiter.leases().is_some() {
         let _ = writeln!(
             text,
-            "leases      what processes hold of them counts as used here; GET /metrics of each tells of how many \
-             keys it holds some"
+            "leases      permits that processes hold count as used here; POST /v1/peek to each tells how many it holds"
         );
     }
     Ok(text)

@@ -104,6 +104,18 @@ fn what_becomes_of_the_server_is_logged_and_counted() {
     let limiters: Vec<_> = limiters["limiters"].as_array().unwrap().iter().map(told).collect();
     // A window has no leases.
     assert_eq!(limiters, [[true, true], [true, false], [true, false]]);
+    // A key that is asked for often gets a lease, which a peek tells.
+    let bucket = json!({ "limiter": "api", "key": "ada" });
+    let checks = json!({ "checks": vec![&bucket; 5] }).to_string();
+    // The next lease may come between a peek and the metrics.
+    let is_told = (0..15).any(|_| {
+        assert_eq!(served.ask("POST", "/v1/check/batch", fields, &checks).0, 200);
+        let peek = served.ask("POST", "/v1/peek", fields, &bucket.to_string()).1;
+        let held = &serde_json::from_str::<Value>(&peek).unwrap()["held"];
+        let page = served.ask("GET", "/metrics", "", "").1;
+        page.contains(&format!("sluicegate_leased_permits{{limiter=\"api\"}} {held}.0\n"))
+    });
+    assert!(is_told, "{}", served.ask("GET", "/metrics", "", "").1);
     redis.end();
     // The end of a connection may be all that the first request tells.
     for _ in 0..2 {

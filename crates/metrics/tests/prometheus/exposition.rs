@@ -104,7 +104,11 @@ impl RemoteLimits for Away {
     }
 
     fn leases(&self) -> Option<LeaseStatistics> {
-        Some(LeaseStatistics { keys: 1, requests: 2, given_back: 3 })
+        Some(LeaseStatistics { keys: 1, permits: 4, requests: 2, given_back: 3 })
+    }
+
+    fn held(&self, _: &str) -> Option<u64> {
+        None
     }
 
     fn name_of(&self, key: &str) -> String {
@@ -192,6 +196,7 @@ async fn a_page_that_is_scraped_over_http_says_what_callers_were_told() {
     let shared = ("limiter", "shared");
     assert_eq!(of("sluicegate_fallbacks_total", &[shared, ("answer", "refused")]), 1);
     assert_eq!(of("sluicegate_leased_keys", &[shared]), 1);
+    assert_eq!(of("sluicegate_leased_permits", &[shared]), 4);
     assert_eq!(of("sluicegate_lease_requests_total", &[shared]), 2);
     assert_eq!(of("sluicegate_lease_returned_permits_total", &[shared]), 3);
     let calls = [("time_limiter", "search"), ("outcome", "succeeded")];

@@ -75,6 +75,9 @@ pub trait RemoteLimits: Send + Sync {
     /// Returns the numbers of leases; `None` if each decision asks the server.
     fn leases(&self) -> Option<LeaseStatistics>;
 
+    /// Returns the permits that are left in the lease of a key; `None` if it has none.
+    fn held(&self, key: &str) -> Option<u64>;
+
     /// Returns the server and the name of a key there, for people.
     fn name_of(&self, key: &str) -> String;
 }
@@ -270,6 +273,13 @@ impl RemoteHandle {
     #[must_use]
     pub fn leases(&self) -> Option<LeaseStatistics> {
         self.slot.leases()
+    }
+
+    /// Returns the permits that this process holds of the key in a lease, and may spend without the server; `None` if it
+    /// has none.
+    #[must_use]
+    pub fn held(&self, key: &str) -> Option<u64> {
+        self.slot.in_force.load().limits.held(key)
     }
 
     /// Returns the server and the name of a key there, for people.

@@ -28,6 +28,8 @@ pub struct ServerStatistics {
 pub struct LeaseStatistics {
     /// Keys that have a lease now.
     pub keys: usize,
+    /// Permits that are left in their leases.
+    pub permits: u64,
     /// Requests for leases.
     pub requests: u64,
     /// Permits that were given back.

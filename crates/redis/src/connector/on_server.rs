@@ -85,14 +85,23 @@ impl RemoteLimits for OnServer {
         counts
             .map(|counts| LeaseStatistics {
                 keys: counts.keys,
+                permits: counts.permits,
                 requests: counts.requests,
                 given_back: counts.given_back,
             })
             .reduce(|one, other| LeaseStatistics {
                 keys: one.keys + other.keys,
+                permits: one.permits.saturating_add(other.permits),
                 requests: one.requests + other.requests,
                 given_back: one.given_back + other.given_back,
             })
+    }
+
+    fn held(&self, key: &str) -> Option<u64> {
+        match self.of(key) {
+            Limits::Plain(_) => None,
+            Limits::Leased(limiter, _) => limiter.held(&self.names.name(key)),
+        }
     }
 
     fn name_of(&self, key: &str) -> String {

@@ -59,6 +59,11 @@ impl LeasedKeys {
         self.map.len()
     }
 
+    /// Returns the permits that are left in all leases.
+    pub(super) fn held(&self) -> u64 {
+        self.map.pin().values().map(|leased| leased.left()).fold(0, u64::saturating_add)
+    }
+
     /// Returns the key, to which it gives a lease if it is hot and there is space for it.
     pub(super) fn of_hot(&self, key: &str, name: String, now: u64) -> Option<Arc<LeasedKey>> {
         let is_hot = || match &self.heat {

@@ -110,6 +110,8 @@ pub(super) struct Shared<R> {
 pub struct LeaseCounts {
     /// Keys that have a lease now.
     pub keys: usize,
+    /// Permits that are left in their leases.
+    pub permits: u64,
     /// Requests for leases.
     pub requests: u64,
     /// Permits that were given back.
@@ -232,11 +234,12 @@ impl<R> LeasedLimiter<R> {
         self.shared.limiter.runner()
     }
 
-    /// Returns the numbers so far, of all clones together.
+    /// Returns the numbers so far, of all clones together. Looks at each key with a lease.
     #[must_use]
     pub fn counts(&self) -> LeaseCounts {
         LeaseCounts {
             keys: self.shared.keys.len(),
+            permits: self.shared.keys.held(),
             requests: self.shared.requests.load(Relaxed),
             given_back: self.shared.given_back.load(Relaxed),
         }

@@ -44,6 +44,9 @@ pub struct Answer<'l> {
     /// True if the server of the limiter gave no answer, so that the policy's `on_failure` has.
     #[serde(skip_serializing_if = "is_false")]
     pub fallback: bool,
+    /// Permits of the key that this process holds in a lease, and may grant without the server. Only in answers to a peek.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -100,6 +103,7 @@ impl<'l> Answer<'l> {
             which: None,
             would_deny: false,
             fallback: false,
+            held: None,
         }
     }
 
@@ -121,6 +125,7 @@ impl<'l> Answer<'l> {
             which: Some(denied.which()),
             would_deny: false,
             fallback: false,
+            held: None,
         }
     }
 
@@ -160,6 +165,7 @@ impl<'l> Answer<'l> {
             which: None,
             would_deny: false,
             fallback: false,
+            held: None,
         }
     }
 

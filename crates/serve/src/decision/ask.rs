@@ -138,8 +138,9 @@ impl<'l> Ask<'l> {
             Handle::Single(handle) => handle.peek_pass(permits),
             Handle::Keyed(handle) => handle.peek_pass(&self.key, permits),
             Handle::Remote(handle) => {
-                let answer = handle.peek(&self.text(), permits).await;
-                return (self.of_server(&answer), None);
+                let key = self.text();
+                let answer = self.of_server(&handle.peek(&key, permits).await);
+                return (Answer { held: handle.held(&key), ..answer }, None);
             }
         };
         match answer {

@@ -103,6 +103,10 @@ impl RemoteLimits for FakeLimits {
         None
     }
 
+    fn held(&self, _: &str) -> Option<u64> {
+        None
+    }
+
     fn name_of(&self, key: &str) -> String {
         format!("a:{{{key}}} on fake")
     }
