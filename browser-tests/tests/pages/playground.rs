@@ -18,6 +18,8 @@ mod link;
 mod live;
 #[path = "playground/looks.rs"]
 mod looks;
+#[path = "playground/other_sites.rs"]
+mod other_sites;
 #[path = "playground/relay.rs"]
 mod relay;
 #[path = "playground/scenarios.rs"]

@@ -46,8 +46,12 @@ async fn a_copied_link_shows_the_same_set_up_to_somebody_else() {
     browser.fill("#per-second", "2").await;
     browser.click("#start-stream").await;
     browser.until("['a.burst=17', 'a.wait=12.5', 'a.per_key=1', '&b=', 'speed=10', 'stream='].every(part => location.hash.includes(part))").await;
+    // The button says so for a moment only.
+    let watch = "(button => new MutationObserver(() => window.copied ||= button.textContent.startsWith('Copied'))
+        .observe(button, { subtree: true, characterData: true, childList: true }))(document.getElementById('copy-link')), 1";
+    browser.value(watch).await;
     browser.click("#copy-link").await;
-    browser.until("document.getElementById('copy-link').textContent.startsWith('Copied')").await;
+    browser.until("window.copied").await;
     browser.value("navigator.clipboard.readText().then(text => window.link = text), 1").await;
     let link = browser.until("window.link").await;
     let link = link.as_str().unwrap();
