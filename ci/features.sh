@@ -33,7 +33,8 @@ cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
-cargo test -q -p sluicegate --lib --test time_limit --test rate_limited --features tokio,futures
+cargo test -q -p sluicegate --lib --features tokio,futures
+cargo test -q -p sluicegate --test engine --features tokio,futures -- time_limit:: rate_limited::
 cargo test -q -p sluicegate --doc --features tokio,futures -- tokio time_limit rate_limited
 
 # Built without std, whether or not the target has one.

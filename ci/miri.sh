@@ -24,6 +24,9 @@ fi
 
 ci/setup.sh nightly
 
+# The program of the engine's tests, compiled once for all.
+engine="keyed,wait,futures,tokio --test engine --"
+
 flags="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
 flags+=" -Zmiri-compare-exchange-weak-failure-rate=0.5 -Zmiri-preemption-rate=0.05"
 
@@ -59,8 +62,8 @@ export flags
 
 # One interpreter runs on one processor, so there is one for each; the longest first.
 {
-    schedules "$unit_seeds" std --test snapshots --test clock_faults --test window_races --test leases \
-        -- --skip alone --skip early --skip deepest
+    schedules "$unit_seeds" $engine snapshots:: clock_faults:: window_races:: leases:: \
+        --skip alone --skip early --skip deepest
     schedules "$unit_seeds" std,keyed --lib -- --skip wherever_the_circle_is_cut \
         --skip never_past_what_is_accrued --skip every_value_of_a_small_word \
         --skip every_small_state --skip the_exact_weight --skip so_many_steps_back \
@@ -71,27 +74,31 @@ export flags
     schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread \
         --skip as_many_places --skip without_places
     # Two tests of the line leak on purpose what their wakers own; random calls take long.
-    schedules "$unit_seeds" wait --test wait -- changes faults gate leaving limits order reserve \
-        --skip a_waker_may_drop --skip the_old_waker \
+    schedules "$unit_seeds" $engine wait::changes wait::faults wait::gate wait::leaving wait::limits \
+        wait::order wait::reserve wait::wrapped gates_give_estimates granted_in_order changes_of_a_ring \
+        end_in_the_order --skip a_waker_may_drop --skip the_old_waker \
         --skip reserve_in_line::random --skip reserve_in_line::least
     # Those that take long on one thread, or have no lengths for Miri.
-    schedules "$unit_seeds" wait,keyed --test wait -- queued --skip crowds --skip random --skip several_limiters_cost
-    schedules "$unit_seeds" wait --test settle -- cases:: windows --skip three_quarters --skip least_that \
+    schedules "$unit_seeds" $engine wait::queued wait::storm_queued --skip crowds --skip random --skip several_limiters_cost
+    schedules "$unit_seeds" $engine settle::cases:: settle::windows several_windows_settle --skip three_quarters --skip least_that \
         --skip leave_others
-    schedules "$unit_seeds" wait,futures --test rate_limited -- --skip random
-    schedules "$unit_seeds" wait --test warm_up -- --skip random
-    schedules "$unit_seeds" wait --test shaper
+    schedules "$unit_seeds" $engine rate_limited:: --skip random
+    schedules "$unit_seeds" $engine warm_up:: --skip random
+    schedules "$unit_seeds" $engine shaper::
     # One compares an instant that is later here, where compare-exchanges fail at random.
-    schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime \
+    schedules "$unit_seeds" $engine time_limit:: admission:: --skip by_default_needs_no_runtime \
         --skip any_limiter_with_a_line
-    schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
-    schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look
-    schedules "$unit_seeds" std,keyed --test verbs --test debts --test shapes --test live_terms --test counted \
-        -- --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
-    schedules "$unit_seeds" std,keyed --test penalty -- races story clocks
-    schedules "$unit_seeds" std,keyed --test concurrency -- threads adaptive permits parts owned
-    schedules "$seeds" std --test stress
-    schedules "$seeds" std --test linearizability
-    schedules "$unit_seeds" std --test sharded -- races::no_permit races::leases races::changes
-    schedules "$unit_seeds" std,keyed --test keyed -- drops::a_store_is_dropped credit::what_is_credited closures
+    schedules "$unit_seeds" $engine hot_keys::threads --skip each_reset
+    schedules "$unit_seeds" $engine key_table::answers::each_key key_table::answers::a_receipt \
+        key_table::answers::a_look
+    schedules "$unit_seeds" $engine verbs:: debts:: shapes:: live_terms:: counted:: \
+        --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
+    schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks
+    schedules "$unit_seeds" $engine concurrency::threads concurrency::adaptive concurrency::parts \
+        storm_of_threads_and_tasks threads_and_tasks_stand owned_guard no_permits_are_always permits_come_back \
+        permits_that_were_granted permits_granted_to granted_permits
+    schedules "$seeds" $engine stress::
+    schedules "$seeds" $engine linearizability::
+    schedules "$unit_seeds" $engine sharded::races::no_permit sharded::races::leases sharded::races::changes
+    schedules "$unit_seeds" $engine drops::a_store_is_dropped credit::what_is_credited keyed::closures
 } | xargs -P "$(nproc)" -L 1 bash -c 'miri "$@"' _ || { echo "miri: a test fails"; exit 1; }

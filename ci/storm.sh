@@ -12,4 +12,4 @@ ci/setup.sh base
 [[ "${1:-1}" =~ ^[1-9][0-9]*$ && $# -le 1 ]] || { echo "usage: ci/storm.sh [STEPS]" >&2; exit 2; }
 export STORM_STEPS=${1:-1000000}
 
-cargo test --release -p sluicegate --features tokio --test wait -- storm
+cargo test --release -p sluicegate --features tokio --test engine -- wait::storm

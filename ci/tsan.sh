@@ -14,9 +14,5 @@ ci/setup.sh nightly
 target=x86_64-unknown-linux-gnu
 RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test stress --test linearizability \
-    --test window_races --test leases --test sharded --test top_keys
-RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
-    cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys --test concurrency --test wait \
-    -- races threads storm
+    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test engine \
+    -- stress:: linearizability:: window_races:: leases:: sharded:: top_keys:: races:: threads storm

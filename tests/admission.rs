@@ -5,17 +5,9 @@
 //! * nothing is taken before the first poll; limits that are absent admit everything;
 //! * calls that wait: one deadline for both waits, in the line in flight and then in that of the rate,
 //!   and nothing leaks, wherever a call gives up.
-#![cfg(feature = "wait")]
 
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "support/paused.rs"]
-mod paused;
-#[path = "admission/storm.rs"]
 mod storm;
-#[path = "admission/threads.rs"]
 mod threads;
-#[path = "admission/waiting.rs"]
 mod waiting;
 
 use std::future::{pending, ready};
@@ -29,7 +21,7 @@ use sluicegate::{Denied, Limiter, ManualClock, TokenBucket, quota};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::sleep;
 
-use crate::paused::Paused;
+use crate::support::paused::Paused;
 
 type Bucket = Arc<TokenBucket<ManualClock>>;
 

@@ -1,8 +1,6 @@
 //! Windows of a calendar and budgets, on a clock that the tests move.
-#![cfg(feature = "calendar")]
 #![expect(clippy::unchecked_time_subtraction, reason = "a test that goes below 0 is to fail")]
 
-#[path = "calendar/budget.rs"]
 mod budget;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -8,7 +8,6 @@
 //! * nothing breaks at the end of a `u64`, nor when the clock panics;
 //! * `clock_faults/early.rs`: the waits that are named before a limiter's time begins.
 
-#[path = "clock_faults/early.rs"]
 mod early;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -10,19 +10,11 @@
 //! * keys have a limit each, and are dropped when nothing of them is in flight, never before;
 //! * an adaptive limit feeds each end to its algorithm, and none that says nothing.
 
-#[path = "concurrency/adaptive.rs"]
 mod adaptive;
-#[path = "concurrency/algorithms.rs"]
 mod algorithms;
-#[cfg(feature = "keyed")]
-#[path = "concurrency/keyed.rs"]
 mod keyed;
-#[cfg(feature = "wait")]
-#[path = "concurrency/line.rs"]
 mod line;
-#[path = "concurrency/random.rs"]
 mod random;
-#[path = "concurrency/threads.rs"]
 mod threads;
 
 use std::sync::Arc;

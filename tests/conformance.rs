@@ -12,21 +12,12 @@
 //!   suffices, to the nanosecond;
 //! * as many cases and steps were run as there should be.
 
-#[path = "conformance/acquire.rs"]
 mod acquire;
-#[path = "conformance/concurrency.rs"]
 mod concurrency;
-#[path = "support/paused.rs"]
-mod paused;
-#[path = "conformance/race.rs"]
 mod race;
-#[path = "conformance/replay.rs"]
 mod replay;
-#[path = "conformance/subject.rs"]
 mod subject;
-#[path = "conformance/time_limit.rs"]
 mod time_limit;
-#[path = "conformance/vectors.rs"]
 mod vectors;
 
 use self::replay::{Tally, replay};

@@ -158,7 +158,6 @@ fn the_sums_of_many_threads_only_grow_never_run_ahead_and_are_exact_in_the_end()
     }
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn each_key_of_a_store_has_counts_of_its_own() {
     let clock = ManualClock::new();

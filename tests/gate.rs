@@ -141,7 +141,6 @@ fn a_gate_whose_mode_was_changed_is_not_idle() {
     assert!(!closed.is_idle());
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn keys_can_be_blocked_or_unlimited() {
     let each = Each::new(|key: &&str| {

@@ -14,39 +14,21 @@
 //! * `hot_keys/strict.rs`: the promises at the edges.
 //!
 //! `PROPTEST_CASES` deepens the random part.
-#![cfg(feature = "keyed")]
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use sluicegate::*;
 
-#[path = "hot_keys/accuracy.rs"]
 mod accuracy;
-#[path = "support/allocator.rs"]
-mod allocator;
-#[path = "hot_keys/bound.rs"]
 mod bound;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "hot_keys/changes.rs"]
 mod changes;
-#[path = "hot_keys/chosen.rs"]
 mod chosen;
-#[path = "hot_keys/clocks.rs"]
 mod clocks;
-#[path = "support/observer.rs"]
-mod observer;
-#[path = "hot_keys/random.rs"]
 mod random;
-#[path = "hot_keys/seats.rs"]
 mod seats;
-#[path = "hot_keys/strict.rs"]
 mod strict;
-#[path = "hot_keys/subject.rs"]
 mod subject;
-#[path = "hot_keys/threads.rs"]
 mod threads;
-#[path = "hot_keys/told.rs"]
 mod told;
 
 const SECOND: u64 = 1_000_000_000;

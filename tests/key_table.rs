@@ -20,53 +20,24 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use sluicegate::keyed::KeyTableBuilder;
 use sluicegate::*;
 
-#[path = "key_table/allocations.rs"]
 mod allocations;
-#[path = "support/allocator.rs"]
-mod allocator;
-#[path = "key_table/amounts.rs"]
 mod amounts;
-#[path = "key_table/answers.rs"]
 mod answers;
-#[path = "key_table/attackers.rs"]
 mod attackers;
-#[path = "key_table/batches.rs"]
 mod batches;
-#[path = "key_table/bound.rs"]
 mod bound;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "key_table/changed.rs"]
 mod changed;
-#[path = "key_table/changed_midway.rs"]
 mod changed_midway;
-#[path = "key_table/clocks.rs"]
 mod clocks;
-#[path = "support/counted.rs"]
-mod counted;
-#[path = "key_table/crowds.rs"]
 mod crowds;
-#[path = "key_table/errors.rs"]
 mod errors;
-#[path = "key_table/exact.rs"]
 mod exact;
-#[path = "key_table/forgotten.rs"]
 mod forgotten;
-#[path = "key_table/full.rs"]
 mod full;
-#[path = "support/held_up.rs"]
-mod held_up;
-#[path = "key_table/jumps.rs"]
 mod jumps;
-#[path = "key_table/meddled.rs"]
 mod meddled;
-#[path = "support/observer.rs"]
-mod observer;
-#[path = "key_table/races.rs"]
 mod races;
-#[path = "key_table/random.rs"]
 mod random;
-#[path = "key_table/receipts.rs"]
 mod receipts;
 
 const SECOND: u64 = 1_000_000_000;

@@ -13,40 +13,19 @@
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
 //! * `keyed/reserve.rs`: permits that are taken for a later instant;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
-#![cfg(feature = "keyed")]
 
-#[path = "support/allocator.rs"]
-mod allocator;
-#[path = "keyed/batch.rs"]
 mod batch;
-#[path = "keyed/change.rs"]
 mod change;
-#[path = "keyed/clocks.rs"]
 mod clocks;
-#[path = "keyed/closures.rs"]
 mod closures;
-#[path = "keyed/credit.rs"]
 mod credit;
-#[path = "keyed/drops.rs"]
 mod drops;
-#[path = "keyed/forms.rs"]
 mod forms;
-#[path = "keyed/full.rs"]
 mod full;
-#[path = "support/held_up.rs"]
-mod held_up;
-#[path = "keyed/memory.rs"]
 mod memory;
-#[path = "support/observer.rs"]
-mod observer;
-#[path = "keyed/races.rs"]
 mod races;
-#[path = "keyed/replay.rs"]
 mod replay;
-#[cfg(feature = "wait")]
-#[path = "keyed/reserve.rs"]
 mod reserve;
-#[path = "keyed/tiers.rs"]
 mod tiers;
 
 use std::hash::{BuildHasherDefault, Hasher};
@@ -58,7 +37,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::keyed::{Buckets, Each, Observe};
 use sluicegate::*;
 
-use self::observer::Told;
+use crate::support::observer::Told;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,5 +1,4 @@
 //! The trait of all stores: each answers through it, and through a pointer, as by its own methods.
-#![cfg(feature = "keyed")]
 
 use std::sync::Arc;
 

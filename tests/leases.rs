@@ -11,10 +11,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::lease::Lease;
 use sluicegate::*;
 
-use self::cases::cases;
-
-#[path = "support/cases.rs"]
-mod cases;
+use crate::support::cases::cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 

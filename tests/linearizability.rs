@@ -19,13 +19,8 @@ use rand::{Rng, SeedableRng};
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-use self::explained::{Recorder, Sequential, is_explained};
-use self::reference::{Held, Mirror, Plan, Said};
-
-#[path = "support/explained.rs"]
-mod explained;
-#[path = "support/reference.rs"]
-mod reference;
+use crate::support::explained::{self, Recorder, Sequential, is_explained};
+use crate::support::reference::{Held, Mirror, Plan, Said};
 
 const HISTORIES: u64 = if cfg!(miri) { 4 } else { 1_000 };
 
@@ -59,7 +54,7 @@ impl Clock for Dawdling {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Verb {
+pub(crate) enum Verb {
     TryAcquire(u64),
     UpTo(u64),
     Peek(u64),
@@ -72,7 +67,7 @@ enum Verb {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+pub(crate) enum Answer {
     Said(Said),
     Held(Held),
     Done,

@@ -13,10 +13,7 @@ use std::time::Duration;
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-#[path = "support/held_up.rs"]
-mod held_up;
-
-use self::held_up::HeldUp;
+use crate::support::held_up::HeldUp;
 
 const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);

@@ -14,14 +14,9 @@ use sluicegate::warm_up::WarmUp;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use self::allocator::allocations;
+use crate::support::allocator::allocations;
 
-#[path = "support/allocator.rs"]
-mod allocator;
-#[path = "no_alloc/concurrency.rs"]
 mod concurrency;
-#[cfg(feature = "wait")]
-#[path = "no_alloc/waiting.rs"]
 mod waiting;
 
 fn every_verb(limiter: &TokenBucket<&ManualClock>) {
@@ -119,7 +114,6 @@ fn penalties_do_not_allocate() {
     });
     assert_eq!(made, 0);
 
-    #[cfg(feature = "keyed")]
     {
         let keyed = Keyed::<String, _>::with(Penalties::with_clock(rule, &clock));
         keyed.offend("ada", 1).unwrap();
@@ -150,7 +144,6 @@ fn a_limiter_is_shown_without_an_allocation() {
     let clock = ManualClock::at(86_400_000_000_000);
     let limit = rate!(10 / minute);
     let table = KeyTable::<u64>::with_memory(quota!(10 / second), 640).unwrap();
-    #[cfg(feature = "keyed")]
     let keyed = Keyed::<u64>::new(quota!(10 / second));
     let tenth = Duration::from_millis(100);
     let shown: &[&dyn Debug] = &[
@@ -167,9 +160,7 @@ fn a_limiter_is_shown_without_an_allocation() {
         &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
         &PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock),
         &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
-        #[cfg(feature = "wait")]
         &WarmUp::with_clock(limit, tenth, &clock).unwrap(),
-        #[cfg(feature = "keyed")]
         &keyed,
         &HotKeys::with_places(table, 2).unwrap(),
     ];

@@ -6,20 +6,11 @@
 //! * threads that offend at once: none is lost, and one begins the penalty (`races`);
 //! * keys: what is remembered, what is not, and a store that is full (`keys`).
 
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "penalty/clocks.rs"]
 mod clocks;
-#[cfg(feature = "keyed")]
-#[path = "penalty/keys.rs"]
 mod keys;
-#[path = "penalty/races.rs"]
 mod races;
-#[path = "penalty/random.rs"]
 mod random;
-#[path = "penalty/reference.rs"]
 mod reference;
-#[path = "penalty/story.rs"]
 mod story;
 
 use std::time::Duration;

@@ -24,20 +24,11 @@ use proptest::prelude::*;
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-use self::cases::cases;
-use self::ops::{Amount, Op, Pair, Setup, Shape, replay};
-use self::reference::Said;
-
-#[path = "support/any.rs"]
-mod any;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "support/ideal.rs"]
-mod ideal;
-#[path = "support/ops.rs"]
-mod ops;
-#[path = "support/reference.rs"]
-mod reference;
+use crate::support::any;
+use crate::support::cases::cases;
+use crate::support::ideal;
+use crate::support::ops::{Amount, Op, Pair, Setup, Shape, replay};
+use crate::support::reference::Said;
 
 proptest! {
     #![proptest_config(cases(2_000))]

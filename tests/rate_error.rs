@@ -17,10 +17,7 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use sluicegate::*;
 
-use self::reference::{Plan, whole};
-
-#[path = "support/reference.rs"]
-mod reference;
+use crate::support::reference::{Plan, whole};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;

@@ -8,14 +8,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-#[path = "support/decode.rs"]
-mod decode;
-#[path = "support/ops.rs"]
-mod ops;
-#[path = "support/reference.rs"]
-mod reference;
-#[path = "support/setups.rs"]
-mod setups;
+use crate::support::{decode, ops, setups};
 
 const INPUTS: u64 = if cfg!(miri) { 4 } else { 3_000 };
 

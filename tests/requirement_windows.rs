@@ -255,7 +255,6 @@ fn every_algorithm_is_made_of_a_limit_and_a_duration_and_used_as_one() {
 }
 
 /// The same with the clock that is the default.
-#[cfg(feature = "std")]
 #[test]
 fn every_window_has_an_instance_on_a_clock_of_its_own() {
     let limit = rate!(5 / 100 hours);

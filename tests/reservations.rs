@@ -8,22 +8,12 @@
 //! * The windows of a calendar, and those from the first grant, keep to their limits, too, whatever
 //!   their lengths.
 //! * A change of the limit, a reset, a clock that goes back, callers in line and receipts.
-#![cfg(feature = "wait")]
 
-#[path = "reservations/calendars.rs"]
 #[cfg(feature = "calendar")]
 mod calendars;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "reservations/from_first.rs"]
 mod from_first;
-#[path = "reservations/random.rs"]
 mod random;
-#[path = "reservations/reference.rs"]
 mod reference;
-#[path = "reservations/replay.rs"]
 mod replay;
-#[path = "reservations/small.rs"]
 mod small;
-#[path = "reservations/stories.rs"]
 mod stories;

@@ -13,41 +13,19 @@ use sluicegate::wait::{AcquireError, Queued, Reservation, Reserve};
 use sluicegate::window::MultiWindow;
 use sluicegate::*;
 
-#[cfg(feature = "wait")]
-#[path = "settle/beside_a_line.rs"]
 mod beside_a_line;
-#[path = "settle/bound.rs"]
 mod bound;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "settle/changes.rs"]
 mod changes;
-#[path = "settle/composites.rs"]
 mod composites;
-#[path = "settle/histories.rs"]
 mod histories;
-#[cfg(feature = "keyed")]
-#[path = "settle/keys.rs"]
 mod keys;
-#[path = "settle/owned.rs"]
 mod owned;
-#[path = "settle/receipts.rs"]
 mod receipts;
-#[cfg(feature = "wait")]
-#[path = "settle/reserve.rs"]
 mod reserve;
-#[cfg(feature = "alloc")]
-#[path = "settle/rings.rs"]
 mod rings;
-#[cfg(feature = "alloc")]
-#[path = "settle/several.rs"]
 mod several;
-#[path = "settle/storms.rs"]
 mod storms;
-#[cfg(feature = "wait")]
-#[path = "settle/windows.rs"]
 mod windows;
-#[path = "settle/wrappers.rs"]
 mod wrappers;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -5,13 +5,8 @@
 //! * those that were told an instant keep it when the rate changes, and the others follow them;
 //! * a place that is given back was never taken;
 //! * threads and tasks sleep until their turn, and a clock that goes back is survived.
-#![cfg(feature = "wait")]
 
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "shaper/random.rs"]
 mod random;
-#[path = "shaper/turns.rs"]
 mod turns;
 
 use std::time::Duration;

@@ -159,7 +159,6 @@ fn limiters_are_shared_by_threads_and_take_half_a_kilobyte_at_most() {
     check::<LeakyBucket<ManualClock>>();
     check::<SettleableBucket<ManualClock>>();
     check::<Gcra<ManualClock>>();
-    #[cfg(feature = "std")]
     check::<TokenBucket>();
 }
 
@@ -186,7 +185,6 @@ fn an_estimate_may_be_settled_by_another_thread() {
 }
 
 #[test]
-#[cfg(feature = "alloc")]
 fn a_lease_is_as_large_as_the_table_of_the_readme_says() {
     assert_eq!(size_of::<Lease<'_>>(), 128);
 }

@@ -19,40 +19,17 @@ use proptest::prelude::*;
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-use self::cases::cases;
-use self::ops::{Amount, Setup, Shape};
 use self::pair::{Op, Pair};
+use crate::support::any;
+use crate::support::cases::cases;
+use crate::support::ops::{self, Amount, Setup, Shape};
 
-#[path = "support/any.rs"]
-#[expect(dead_code, reason = "every test binary uses its own part of the support")]
-mod any;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "support/counted.rs"]
-mod counted;
-#[path = "sharded/denials.rs"]
 mod denials;
-#[path = "sharded/draws.rs"]
 mod draws;
-#[path = "sharded/edges.rs"]
 mod edges;
-#[path = "support/faults.rs"]
-mod faults;
-#[path = "support/held_up.rs"]
-mod held_up;
-#[path = "support/history.rs"]
-mod history;
-#[path = "support/ops.rs"]
-mod ops;
-#[path = "sharded/pair.rs"]
 mod pair;
-#[path = "sharded/races.rs"]
 mod races;
-#[path = "support/reference.rs"]
-mod reference;
-#[path = "sharded/room.rs"]
 mod room;
-#[path = "sharded/waits.rs"]
 mod waits;
 
 fn setup() -> impl Strategy<Value = Setup> + Clone {

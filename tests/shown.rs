@@ -177,14 +177,12 @@ fn wrappers_show_what_they_hold() {
     assert_eq!(format!("{all:?}"), format!("All {{ limiters: [{five}, {five}] }}"));
     let counted = format!("Counted {{ limiter: {five}, granted: 0, denied: 0, permits: 0 }}");
     assert_eq!(format!("{:?}", Counted::new(window())), counted);
-    #[cfg(feature = "wait")]
     {
         let queued = format!("Queued {{ limiter: {five}, waiting: 0 }}");
         assert_eq!(format!("{:?}", Queued::with_clock(window(), &clock)), queued);
     }
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn stores_show_what_they_hold() {
     let clock = clock();

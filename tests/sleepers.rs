@@ -2,10 +2,6 @@
 //!
 //! * each sleeps for as long as it was told, and no longer, whoever finds the clock set back, and when;
 //! * those whose instants were told before the clock was set back go in order, an interval apart.
-#![cfg(all(feature = "wait", feature = "keyed"))]
-
-#[path = "support/cases.rs"]
-mod cases;
 
 use std::cell::Cell;
 use std::future::Future;
@@ -20,7 +16,7 @@ use sluicegate::wait::{Reserve, Scheduled, Timer};
 use sluicegate::warm_up::WarmUp;
 use sluicegate::{Keyed, ManualClock, TokenBucket, quota, rate};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::{FixedWindow, Limiter, ManualClock, Rate, TokenBucket, quota};
-#[cfg(feature = "alloc")]
 use sluicegate::{SlidingLog, SlidingWindow};
 
 const THREADS: u64 = 4;
@@ -77,7 +76,6 @@ fn a_window_that_all_race_for_grants_its_limit_and_forgets_who_was_starved() {
 }
 
 #[test]
-#[cfg(feature = "alloc")]
 fn rings_and_logs_that_all_race_for_grant_their_limit_and_forget_who_was_starved() {
     let ring = SlidingWindow::with_clock(rate(), 60, ManualClock::new()).unwrap();
     assert_eq!(granted(&ring, |_| {}), THERE);

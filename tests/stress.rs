@@ -23,13 +23,8 @@ use sluicegate::bucket::Carry;
 use sluicegate::clock::QuantaClock;
 use sluicegate::*;
 
-use self::faults::Skewed;
-use self::history::{History, Log, Noted};
-
-#[path = "support/faults.rs"]
-mod faults;
-#[path = "support/history.rs"]
-mod history;
+use crate::support::faults::Skewed;
+use crate::support::history::{self, History, Log, Noted};
 
 const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
 

@@ -11,16 +11,8 @@
 //!
 //! Futures run in tokio's paused time, so no test waits for it, and none measures any.
 
-#[path = "support/paused.rs"]
-mod paused;
-
-#[path = "time_limit/closures.rs"]
 mod closures;
-#[path = "time_limit/ends.rs"]
 mod ends;
-#[path = "time_limit/futures.rs"]
 mod futures;
-#[path = "time_limit/registry.rs"]
 mod registry;
-#[path = "time_limit/watched.rs"]
 mod watched;

@@ -257,7 +257,6 @@ fn a_query_waits_for_a_decision_that_is_being_counted() {
     });
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn permits_are_counted_as_granted_and_not_as_asked_for() {
     let top = TopKeys::<u64>::new(4);

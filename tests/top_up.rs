@@ -5,9 +5,6 @@
 //! * more than the burst, zero, and the maxima;
 //! * in a store of keys, and in a line.
 
-#[path = "support/cases.rs"]
-mod cases;
-
 use std::thread;
 
 use proptest::prelude::*;
@@ -16,7 +13,7 @@ use sluicegate::keyed::Each;
 use sluicegate::wait::Queued;
 use sluicegate::*;
 
-use self::cases::cases;
+use crate::support::cases::cases;
 
 type Bucket<'a> = TokenBucket<&'a ManualClock>;
 
@@ -108,7 +105,6 @@ fn each_key_has_a_balance_of_its_own() {
     assert!(keys.try_acquire(&2, 10).is_err());
 }
 
-#[cfg(feature = "wait")]
 #[test]
 fn a_caller_in_line_is_granted_what_is_added() {
     let full = TopUp::new(TokenBucket::new(quota!(10 / day)));

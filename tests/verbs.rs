@@ -146,7 +146,6 @@ fn a_rate_is_taken_wherever_a_quota_is_with_the_burst_of_a_period() {
     assert_eq!([bucket.quota(), meter.quota(), sharded.quota()], [other; 3]);
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn a_store_takes_a_rate_wherever_it_takes_a_quota() {
     let (clock, rate) = (ManualClock::new(), rate!(500 / 15 minutes));

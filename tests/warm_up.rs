@@ -9,17 +9,10 @@
 //! * a refusal takes nothing, and permits that are given back were never taken;
 //! * threads and tasks sleep until their turn, and a clock that goes wrong is survived: nobody is
 //!   stranded by one that is set back.
-#![cfg(feature = "wait")]
 
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "warm_up/random.rs"]
 mod random;
-#[path = "warm_up/reference.rs"]
 mod reference;
-#[path = "warm_up/set_back.rs"]
 mod set_back;
-#[path = "warm_up/turns.rs"]
 mod turns;
 
 use std::time::Duration;
@@ -29,7 +22,7 @@ use sluicegate::wait::AcquireError;
 use sluicegate::warm_up::WarmUp;
 use sluicegate::{Clock, ConfigError, ManualClock, Rate, rate};
 
-use self::cases::cases;
+use crate::support::cases::cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);

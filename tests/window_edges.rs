@@ -13,23 +13,13 @@
 //! * of several windows or limiters the one that refuses is named;
 //! * a grant is given back if and only if nothing has happened since.
 
-#[path = "window_edges/amounts.rs"]
 mod amounts;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "window_edges/changes.rs"]
 mod changes;
-#[path = "window_edges/jumps.rs"]
 mod jumps;
-#[path = "window_edges/receipts.rs"]
 mod receipts;
-#[path = "window_edges/restored.rs"]
 mod restored;
-#[path = "window_edges/several.rs"]
 mod several;
-#[path = "window_edges/subject.rs"]
 mod subject;
-#[path = "window_edges/times.rs"]
 mod times;
 
 const SECOND: u64 = 1_000_000_000;

@@ -15,26 +15,12 @@
 //!
 //! Under Miri the same tests run, for a few turns.
 
-#[path = "window_races/all.rs"]
 mod all;
-#[path = "support/explained.rs"]
-mod explained;
-#[path = "support/faults.rs"]
-mod faults;
-#[path = "window_races/histories.rs"]
 mod histories;
-#[path = "support/history.rs"]
-mod history;
-#[path = "window_races/interrupted.rs"]
 mod interrupted;
-#[path = "windows/reference.rs"]
-mod reference;
-#[path = "windows/setup.rs"]
-mod setup;
-#[path = "window_races/stress.rs"]
 mod stress;
 
-use self::setup::{Kind, Setup};
+use crate::windows::setup::{Kind, Setup};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -28,30 +28,21 @@ use sluicegate::compose::All;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use self::cases::cases;
 use self::ops::{Op, replay};
 use self::reference::{Said, State};
 use self::setup::Kind;
+use crate::support::cases::cases;
 
-#[path = "windows/any.rs"]
 mod any;
-#[path = "windows/apart.rs"]
 mod apart;
-#[path = "windows/bounds.rs"]
 mod bounds;
-#[path = "support/cases.rs"]
-mod cases;
-#[path = "windows/denials.rs"]
 mod denials;
-#[path = "windows/lives.rs"]
 mod lives;
-#[path = "windows/ops.rs"]
 mod ops;
+// The models under loom include it by its path: then its parts are beside it.
 #[path = "windows/reference.rs"]
-mod reference;
-#[path = "windows/setup.rs"]
-mod setup;
-#[path = "windows/stories.rs"]
+pub(crate) mod reference;
+pub(crate) mod setup;
 mod stories;
 
 proptest! {

@@ -16,7 +16,7 @@ use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate::wait::Timer;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 type Answer = Result<Admitted<InFlight<'static>>, AdmitError>;
 type Call<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;

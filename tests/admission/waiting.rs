@@ -15,7 +15,7 @@ use sluicegate::{SlidingLog, TokenBucket, Wait, quota, rate};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::paused::Paused;
+use crate::support::paused::Paused;
 
 use super::{millis, time};
 

@@ -83,7 +83,6 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sharded_ones() {
 }
 
 #[test]
-#[cfg(feature = "keyed")]
 fn it_does_so_for_every_key() {
     for quota in quotas() {
         let clock = ManualClock::at(100 * SECOND);

@@ -1,20 +1,12 @@
 //! Callers that wait in line for permits in flight.
 
-#[path = "line/changes.rs"]
 mod changes;
-#[path = "line/leaving.rs"]
 mod leaving;
-#[path = "line/order.rs"]
 mod order;
-#[path = "line/others.rs"]
 mod others;
-#[path = "line/panics.rs"]
 mod panics;
-#[path = "line/random.rs"]
 mod random;
-#[path = "line/storm.rs"]
 mod storm;
-#[path = "line/time.rs"]
 mod time;
 
 use std::future::Future;

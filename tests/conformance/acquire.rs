@@ -12,7 +12,7 @@ use sluicegate::wait::{AcquireError, Reserve, Timer};
 use sluicegate::warm_up::WarmUp;
 use sluicegate::{Clock, FixedWindow, ManualClock, Wait};
 
-use crate::vectors::{Facts, Step};
+use super::vectors::{Facts, Step};
 
 /// Notes for how long a caller would sleep, and never wakes it.
 #[derive(Clone, Default)]

@@ -13,8 +13,8 @@ use sluicegate::concurrency::{
     Adaptive, Aimd, ConcurrencyLimit, InFlight, LimitAlgorithm, Outcome, Sample, Vegas,
 };
 
-use crate::replay::{Tally, label};
-use crate::vectors::{Facts, File, parse};
+use super::replay::{Tally, label};
+use super::vectors::{Facts, File, parse};
 
 /// Calls on one limit, in order.
 #[derive(Debug, Deserialize)]

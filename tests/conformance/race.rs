@@ -13,9 +13,9 @@ use std::time::Duration;
 use sluicegate::wait::Waiting;
 use sluicegate::{Gcra, LeakyBucket, ManualClock, Quota, Rate, TokenBucket, Wait};
 
-use crate::acquire::Noted;
-use crate::replay::{Tally, label};
-use crate::vectors::{Count, File, Paced, Race, Threads, parse};
+use super::acquire::Noted;
+use super::replay::{Tally, label};
+use super::vectors::{Count, File, Paced, Race, Threads, parse};
 
 /// The limiter that paces.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use std::thread;
 use serde_json::{Value, json};
 use sluicegate::ManualClock;
 
-use crate::subject::Subject;
-use crate::vectors::{Case, Facts, File, Step, parse};
+use super::subject::Subject;
+use super::vectors::{Case, Facts, File, Step, parse};
 
 /// Counts of what a file made us do, so that an empty one cannot pass.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use sluicegate::{
     Rate, Refill, SlidingCounter, TokenBucket,
 };
 
-use crate::acquire::{acquire, acquire_warming_up, reserve};
-use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
+use super::acquire::{acquire, acquire_warming_up, reserve};
+use super::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
 pub(crate) enum Subject<'clock> {

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sluicegate::time_limit::{CallError, CancelToken, OnTimeout, TimeLimit, TimeLimiter};
 use tokio::time::sleep;
 
-use crate::paused::Paused;
-use crate::replay::{Tally, label};
-use crate::vectors::{Facts, File, parse};
+use super::replay::{Tally, label};
+use super::vectors::{Facts, File, parse};
+use crate::support::paused::Paused;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,10 +9,10 @@ use proptest::test_runner::{Config, TestRunner};
 use sluicegate::*;
 
 use super::bound::Ledger;
-use super::cases::cases;
 use super::chosen::Chosen;
 use super::subject::{Hot, Kind, rivals, take_all, with};
 use super::{MS, Open, SECOND};
+use crate::support::cases::cases;
 
 /// By how much a reading may be behind the latest: the skew of a table.
 const SKEW_NANOS: u64 = MS;

@@ -6,9 +6,9 @@ use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::*;
 
 use super::chosen::Chosen;
-use super::observer::Told;
 use super::subject::{Hot, Kind, heat, rivals, take_all, with, with_each};
 use super::{MS, Open, QUOTA, SECOND};
+use crate::support::observer::Told;
 
 /// A hasher whose hash of a key is the key.
 type Plain = BuildHasherDefault<Itself>;

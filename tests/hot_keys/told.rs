@@ -6,11 +6,11 @@ use std::hint::black_box;
 use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::*;
 
-use super::allocator::allocations;
 use super::chosen::Chosen;
-use super::observer::Told;
 use super::subject::{Hot, take_all, with_each};
 use super::{MS, Open, QUOTA, SECOND};
+use crate::support::allocator::allocations;
+use crate::support::observer::Told;
 
 #[test]
 fn no_call_for_a_known_key_allocates_hot_or_not() {

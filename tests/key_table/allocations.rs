@@ -5,8 +5,8 @@ use sluicegate::keyed::WhenFull;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use super::allocator::allocations;
 use super::{SECOND, builder, often};
+use crate::support::allocator::allocations;
 
 #[test]
 fn no_verb_of_a_table_allocates_but_the_batch_that_returns_a_vector() {

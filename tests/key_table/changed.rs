@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use sluicegate::keyed::{HotKeys, KeyTableBuilder};
 use sluicegate::*;
 
-use super::cases::cases;
 use super::exact::{Exact, Said};
 use super::{Open, Table, builder, often, one_line, table};
+use crate::support::cases::cases;
 
 #[derive(Clone, Debug)]
 enum Op {

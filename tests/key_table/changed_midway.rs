@@ -8,8 +8,8 @@ use std::time::Duration;
 use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
-use super::held_up::HeldUp;
 use super::{Open, SECOND, builder};
+use crate::support::held_up::HeldUp;
 
 const MS: u64 = 1_000_000;
 

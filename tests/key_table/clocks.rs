@@ -5,9 +5,9 @@ use std::time::Duration;
 use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
-use super::counted::{Counted, Failing};
-use super::held_up::HeldUp;
 use super::{Open, SECOND, builder, one_line, table};
+use crate::support::counted::{Counted, Failing};
+use crate::support::held_up::HeldUp;
 
 const TEN: Quota = quota!(10 / second);
 

@@ -7,8 +7,8 @@ use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};
 use super::exact::{Exact, Said};
-use super::observer::Told;
 use super::{SECOND, builder, often, one_line};
+use crate::support::observer::Told;
 
 const TEN: Quota = quota!(10 / second);
 

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use sluicegate::keyed::HotKeys;
 use sluicegate::*;
 
-use super::cases::cases;
 use super::{Open, SECOND, builder, one_line, table};
+use crate::support::cases::cases;
 
 const MS: u64 = 1_000_000;
 

@@ -18,8 +18,8 @@ use sluicegate::keyed::TableEntry;
 use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};
-use super::cases::cases;
 use super::{Open, SECOND};
+use crate::support::cases::cases;
 
 const TEN: Quota = quota!(10 / second, burst 3);
 /// A quota of the same rate as [`TEN`], so that the larger burst bounds both.

@@ -6,9 +6,9 @@ use proptest::sample::select;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use super::cases::cases;
 use super::exact::{Exact, Said};
 use super::{SECOND, builder};
+use crate::support::cases::cases;
 
 #[derive(Clone, Copy, Debug)]
 enum Permits {

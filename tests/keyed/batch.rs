@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
-use super::held_up::HeldUp;
 use super::{Parity, keyed};
+use crate::support::held_up::HeldUp;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -9,8 +9,8 @@ use sluicegate::bucket::Carry;
 use sluicegate::keyed::{Buckets, Tiers};
 use sluicegate::*;
 
-use super::held_up::HeldUp;
 use super::{InOneShard, SECOND, keyed};
+use crate::support::held_up::HeldUp;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -10,7 +10,7 @@ use sluicegate::keyed::{Buckets, Each, WhenFull};
 use sluicegate::*;
 
 use super::SECOND;
-use super::observer::Told;
+use crate::support::observer::Told;
 
 fn full(
     max_keys: usize,

@@ -7,8 +7,8 @@ use sluicegate::compose::All;
 use sluicegate::keyed::{Buckets, Each};
 use sluicegate::*;
 
-use super::allocator::{allocated, held_bytes};
 use super::{SECOND, keyed};
+use crate::support::allocator::{allocated, held_bytes};
 
 #[test]
 fn no_verb_allocates_for_a_key_that_is_known() {

@@ -16,8 +16,8 @@ use sluicegate::{
     Wait, quota, rate,
 };
 
-use crate::cases::cases;
-use crate::support::{Caller, NoTimer};
+use crate::support::cases::cases;
+use crate::wait::support::{Caller, NoTimer};
 
 const LIMIT: u64 = 4;
 

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sluicegate::settle::Receipt;
 use sluicegate::{Limiter, ManualClock, Quota, TokenBucket, quota};
 
-use crate::cases::cases;
-use crate::support::Caller;
+use crate::support::cases::cases;
+use crate::wait::support::Caller;
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use sluicegate::{FixedWindow, ManualClock, TokenBucket, Wait, quota, rate};
 
-use crate::cases::cases;
-use crate::support::Caller;
+use crate::support::cases::cases;
+use crate::wait::support::Caller;
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate::wait::AcquireError;
 use sluicegate::{ManualClock, TokenBucket, quota};
 
-use crate::support::Caller;
+use crate::wait::support::Caller;
 
 #[test]
 fn what_overflows_between_two_turns_is_foreseen() {

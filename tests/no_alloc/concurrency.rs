@@ -9,8 +9,8 @@ use sluicegate::concurrency::{
 };
 use sluicegate::*;
 
-use crate::Anywhere;
-use crate::allocator::allocations;
+use super::Anywhere;
+use crate::support::allocator::allocations;
 
 #[test]
 fn no_verb_of_a_concurrency_limit_allocates() {
@@ -66,7 +66,6 @@ impl LimitAlgorithm for Algorithm {
 }
 
 #[test]
-#[cfg(feature = "keyed")]
 fn a_known_key_of_a_keyed_concurrency_limit_allocates_nothing() {
     let keyed = KeyedConcurrency::<String>::new(3);
     let _held = keyed.try_acquire("a tenant with a long name", 1).unwrap();

@@ -10,8 +10,8 @@ use sluicegate::warm_up::{WarmUp, WarmUpReservation};
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use crate::allocator::allocations;
-use crate::every_common_verb;
+use super::every_common_verb;
+use crate::support::allocator::allocations;
 
 /// A timer whose sleeps are over at once.
 #[derive(Clone)]

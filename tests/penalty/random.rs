@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::{Limiter, ManualClock, Rate};
 
-use super::cases::cases;
 use super::reference::Caller;
+use crate::support::cases::cases;
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -147,7 +147,6 @@ fn it_is_a_limiter_like_the_others() {
     assert!(limiter.is_idle() && limiter.try_acquire(1).is_ok());
 }
 
-#[cfg(feature = "std")]
 #[test]
 fn several_limits_and_a_penalty_are_all_or_nothing() {
     let clock = clock();

@@ -12,7 +12,7 @@ use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::{TokenBucket, Wait, quota};
 use tokio::time::{Instant, timeout};
 
-use crate::paused::Paused;
+use crate::support::paused::Paused;
 
 /// A byte each millisecond, as sleeps of tokio are whole milliseconds.
 fn bucket() -> TokenBucket<TokioClock> {

@@ -11,7 +11,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::NoTimer;
+use super::support::NoTimer;
 
 /// Gives its items, and counts what is left of them.
 struct Items(VecDeque<u64>);

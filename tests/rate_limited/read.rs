@@ -6,7 +6,7 @@ use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{MILLI, Scripted, left, while_time_passes};
+use super::support::{MILLI, Scripted, left, while_time_passes};
 
 fn refusal(error: &io::Error) -> AcquireError {
     assert_eq!(error.kind(), ErrorKind::Other);

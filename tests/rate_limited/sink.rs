@@ -10,7 +10,7 @@ use sluicegate::rate_limited::{RateLimitedSink, RateLimitedSinkError};
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Bucket, MILLI, NoTimer, left};
+use super::support::{Bucket, MILLI, NoTimer, left};
 
 /// Keeps what it is sent.
 #[derive(Debug, Default, PartialEq)]

@@ -12,7 +12,7 @@ use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::wait::{AcquireError, Jitter, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{MILLI, NoTimer, left};
+use super::support::{MILLI, NoTimer, left};
 
 /// Gives its items, and is pending where there is none.
 struct Items(VecDeque<Option<u64>>);

@@ -11,7 +11,7 @@ use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::wait::{Jitter, Line};
 use sluicegate::{Denied, Grant, Limiter, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Bucket, MILLI, NoTimer, left};
+use super::support::{Bucket, MILLI, NoTimer, left};
 
 /// Two buckets, of which the test chooses one.
 struct Switched<'a> {

@@ -7,7 +7,7 @@ use sluicegate::rate_limited::RateLimitedWriter;
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{MILLI, Scripted, left, while_time_passes};
+use super::support::{MILLI, Scripted, left, while_time_passes};
 
 #[test]
 fn a_write_takes_permits_for_a_chunk_and_keeps_those_that_it_did_not_need() {

@@ -9,7 +9,7 @@ use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::wait::{AcquireError, Reserve};
 use sluicegate::*;
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

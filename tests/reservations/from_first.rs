@@ -8,7 +8,7 @@ use sluicegate::wait::Reserve;
 use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 /// A window of which permits were taken.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases::cases;
-use crate::replay::{Op, replay};
+use super::replay::{Op, replay};
+use crate::support::cases::cases;
 
 fn op(limit: u64, length: u64) -> impl Strategy<Value = Op> {
     let permits = 1..=limit + 1;

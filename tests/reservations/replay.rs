@@ -6,7 +6,7 @@ use sluicegate::settle::Estimate;
 use sluicegate::wait::{Reservation, Reserve};
 use sluicegate::*;
 
-use crate::reference::{Reference, Taken};
+use super::reference::{Reference, Taken};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {

@@ -1,6 +1,6 @@
 //! All sequences of a few calls on small windows.
 
-use crate::replay::{Op, replay};
+use super::replay::{Op, replay};
 
 /// Replays all sequences of `depth` of these calls.
 fn all(ops: &[Op], depth: u32, mut run: impl FnMut(&[Op])) {

@@ -18,7 +18,7 @@ use sluicegate::settle::Settle;
 use sluicegate::wait::{Queued, Timer, Waiting};
 use sluicegate::*;
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 const STEP: Duration = Duration::from_millis(10);
 

@@ -10,8 +10,8 @@ use sluicegate::bucket::SettleableBucket;
 use sluicegate::settle::Estimate;
 use sluicegate::*;
 
-use super::cases::cases;
 use super::remaining;
+use crate::support::cases::cases;
 
 /// A reading of the clock, and the permits that were kept at it.
 #[derive(Clone, Copy, Debug)]

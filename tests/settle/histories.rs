@@ -11,7 +11,7 @@ use sluicegate::settle::{Estimate, Settle};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::*;
 
-use super::cases::cases;
+use crate::support::cases::cases;
 
 const LIMIT: u64 = 5;
 const MINUTE: u64 = 60_000_000_000;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::cases::cases;
 use super::*;
+use crate::support::cases::cases;
 
 type Window<'c> = FixedWindow<&'c ManualClock>;
 

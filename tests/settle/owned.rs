@@ -20,7 +20,6 @@ fn limiters(clock: &'static ManualClock) -> Vec<Shared> {
         Arc::new(Gate::new(window())),
         Arc::new(All::new(both).unwrap()),
     ];
-    #[cfg(feature = "wait")]
     all.push(Arc::new(Queued::with_clock(bucket(), clock)));
     all
 }

@@ -7,7 +7,7 @@ use sluicegate::bucket::SettleableBucket;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 #[derive(Clone, Copy, Debug)]
 enum Op {

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::cases::cases;
 use super::*;
+use crate::support::cases::cases;
 
 const SLOT: Duration = Duration::from_millis(250);
 
@@ -190,7 +190,6 @@ fn a_snapshot_has_what_was_kept() {
     assert_eq!((left(&ring), left(&other)), (8, 8));
 }
 
-#[cfg(feature = "wait")]
 #[test]
 fn a_caller_in_line_is_granted_what_comes_back() {
     use std::future::Future;
@@ -213,7 +212,6 @@ fn a_caller_in_line_is_granted_what_comes_back() {
     assert_eq!(left(&ring), 4);
 }
 
-#[cfg(feature = "wait")]
 #[test]
 fn a_caller_in_line_goes_when_enough_has_come_back() {
     use std::future::Future;

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::cases::cases;
 use super::*;
+use crate::support::cases::cases;
 
 type Window<'c> = FixedWindow<&'c ManualClock>;
 

@@ -42,7 +42,6 @@ fn an_estimate_of_a_gate_is_settled_in_the_mode_in_which_it_was_taken() {
     assert_eq!(gate.peek(0).unwrap().remaining(), 7);
 }
 
-#[cfg(feature = "alloc")]
 #[test]
 fn an_estimate_counts_as_a_grant_and_its_settlement_apart() {
     let clock = ManualClock::new();
@@ -67,7 +66,6 @@ fn an_estimate_counts_as_a_grant_and_its_settlement_apart() {
     assert!(counted.settled().unpaid > 0);
 }
 
-#[cfg(feature = "alloc")]
 #[test]
 fn a_settlement_is_counted_once_whatever_is_around_it_and_who_keeps_it() {
     let clock = ManualClock::new();
@@ -80,7 +78,6 @@ fn a_settlement_is_counted_once_whatever_is_around_it_and_who_keeps_it() {
     assert_eq!(outer.settled(), SettledCounts::default());
 }
 
-#[cfg(feature = "alloc")]
 #[test]
 fn a_settlement_of_an_estimate_that_keeps_its_limiter_is_counted() {
     let limiter = std::sync::Arc::new(Counted::new(FixedWindow::new(rate!(10 / day)).unwrap()));
@@ -89,7 +86,6 @@ fn a_settlement_of_an_estimate_that_keeps_its_limiter_is_counted() {
     assert_eq!((limiter.settled().given_back, limiter.settled().taken_beyond), (3, 2));
 }
 
-#[cfg(feature = "wait")]
 #[test]
 fn what_a_queued_limiter_is_given_back_wakes_its_line() {
     use std::future::Future;

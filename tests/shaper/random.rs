@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sluicegate::shaper::{Shaper, ShaperError};
 use sluicegate::{ManualClock, Rate};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 #[derive(Clone, Debug)]
 enum Op {

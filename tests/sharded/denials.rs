@@ -6,8 +6,8 @@ use std::time::Duration;
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-use super::counted::Counted;
 use super::sharded;
+use crate::support::counted::Counted;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -4,8 +4,9 @@
 use proptest::prelude::*;
 use sluicegate::*;
 
-use super::counted::Counted;
-use super::{any, cases, sharded, shards};
+use super::{cases, sharded, shards};
+use crate::support::any;
+use crate::support::counted::Counted;
 
 /// A quota of `burst` that never earns while the clock stands.
 fn burst_of(burst: u64) -> Quota {

@@ -15,8 +15,8 @@ use sluicegate::bucket::{Carry, Snapshot};
 use sluicegate::lease::Lease;
 use sluicegate::*;
 
-use super::ops::{Amount, LIFE_NANOS, Setup, Step};
-use super::reference::{Held, Mirror, Said};
+use crate::support::ops::{Amount, LIFE_NANOS, Setup, Step};
+use crate::support::reference::{Held, Mirror, Said};
 
 pub(crate) type Manual<'c> = Sharded<&'c ManualClock>;
 

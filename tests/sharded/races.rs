@@ -15,10 +15,10 @@ use sluicegate::bucket::Carry;
 use sluicegate::lease::Lease;
 use sluicegate::*;
 
-use super::counted::Failing;
-use super::faults::Skewed;
-use super::history::{History, Log, Noted};
 use super::sharded;
+use crate::support::counted::Failing;
+use crate::support::faults::Skewed;
+use crate::support::history::{History, Log, Noted};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use sluicegate::bucket::Carry;
 use sluicegate::*;
 
-use super::held_up::HeldUp;
 use super::sharded;
+use crate::support::held_up::HeldUp;
 
 const SECOND: Duration = Duration::from_secs(1);
 

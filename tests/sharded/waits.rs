@@ -12,10 +12,11 @@ use sluicegate::compose::All;
 use sluicegate::lease::Lease;
 use sluicegate::*;
 
-use super::cases::cases;
-use super::ops::LIFE_NANOS;
 use super::pair::{Op, Pair};
-use super::{any, limiter, op, setup, sharded, shards};
+use super::{limiter, op, setup, sharded, shards};
+use crate::support::any;
+use crate::support::cases::cases;
+use crate::support::ops::LIFE_NANOS;
 
 const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,7 +1,5 @@
 //! Clocks that count how often they are read, and fail when told to.
 
-#![allow(dead_code, reason = "every test binary uses its own part of the support")]
-
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use sluicegate::{Clock, ManualClock};

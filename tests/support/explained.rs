@@ -1,7 +1,5 @@
 //! Histories of real threads, and whether some order of the calls explains them.
 
-#![allow(dead_code, reason = "every test binary uses its own part of the support")]
-
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};

@@ -1,7 +1,5 @@
 //! A clock whose callers are held up.
 
-#![allow(dead_code, reason = "every test binary uses its own part of the support")]
-
 use std::sync::Mutex;
 
 use sluicegate::{Clock, ManualClock};

@@ -1,7 +1,5 @@
 //! The permits that real threads were admitted, and the bound on them.
 
-#![allow(dead_code, reason = "every test binary uses its own part of the support")]
-
 use std::cell::Cell;
 use std::sync::Mutex;
 

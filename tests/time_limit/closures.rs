@@ -12,7 +12,7 @@ use sluicegate::time_limit::{
     TimeLimit, TimeLimiter,
 };
 
-use crate::watched::{Dropped, millis};
+use super::watched::{Dropped, millis};
 
 /// Tells of each event, so that a test can wait for the next.
 struct Told(mpsc::Sender<CallEvent>);

@@ -8,7 +8,7 @@ use sluicegate::time_limit::CallEvent::{
 use sluicegate::time_limit::{CallCounts, CallError, CallEvent, OnTimeout};
 use tokio::time::{sleep, timeout};
 
-use crate::watched::{limiter, millis};
+use super::watched::{limiter, millis};
 
 /// The events that must come, in their order, of an operation that ends after `ends` milliseconds
 /// with a limit of 100, and of a caller that goes after `goes`. In a tie the operation is first,

@@ -14,8 +14,8 @@ use sluicegate::time_limit::{CallError, CallEvent, OnTimeout, TimeLimit, TimeLim
 use sluicegate::wait::Timer;
 use tokio::time::{Instant, sleep};
 
-use crate::paused::Paused;
-use crate::watched::{Dropped, Events, NAME, limit, limiter, millis};
+use super::watched::{Dropped, Events, NAME, limit, limiter, millis};
+use crate::support::paused::Paused;
 
 fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))

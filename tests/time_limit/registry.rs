@@ -7,7 +7,7 @@ use std::thread;
 use sluicegate::time_limit::CallEvent::{FinishedLate, Succeeded, TimedOut};
 use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter, TimeLimiterRegistry};
 
-use crate::watched::{Events, NAME, limit, millis};
+use super::watched::{Events, NAME, limit, millis};
 
 fn named(name: &str, limiters: &[TimeLimiter]) -> bool {
     limiters.iter().any(|limiter| limiter.name() == name)
@@ -118,10 +118,12 @@ fn limiters_are_listed_by_name() {
 #[tokio::test(start_paused = true)]
 async fn all_limiters_have_the_timer_the_spawner_and_the_observer_of_their_registry() {
     let events = Events::default();
-    let registry =
-        TimeLimiterRegistry::with_timer(limit(OnTimeout::LetFinish), crate::paused::Paused)
-            .spawner(|task| drop(tokio::spawn(task)))
-            .observer(events.clone());
+    let registry = TimeLimiterRegistry::with_timer(
+        limit(OnTimeout::LetFinish),
+        crate::support::paused::Paused,
+    )
+    .spawner(|task| drop(tokio::spawn(task)))
+    .observer(events.clone());
     let limiter = registry.limiter(NAME);
     limiter.execute(ready(())).await.unwrap();
     let slow = tokio::time::sleep(millis(150));

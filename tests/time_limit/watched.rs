@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate::time_limit::{CallEvent, ObserveCalls, OnTimeout, TimeLimit, TimeLimiter};
 
-use crate::paused::Paused;
+use crate::support::paused::Paused;
 
 /// Events in the order in which they were told.
 #[derive(Clone, Default)]

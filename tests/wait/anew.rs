@@ -13,7 +13,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, Jitter, Timer};
 use sluicegate::{Clock, Grant, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{MILLI, NoTimer};
+use super::support::{MILLI, NoTimer};
 
 type Polled = Poll<Result<Grant, AcquireError>>;
 

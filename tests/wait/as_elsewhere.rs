@@ -13,7 +13,7 @@ use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::window::WeightedLog;
 use sluicegate::{Denied, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
 
-use crate::support::{Caller, MILLI, NoTimer, block_on};
+use super::support::{Caller, MILLI, NoTimer, block_on};
 
 /// Asserts that nothing is taken from a limiter that has ten permits by calls that are cancelled before
 /// they begin.

@@ -6,7 +6,7 @@ use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, ManualClock};
 
-use crate::support::Caller;
+use super::support::Caller;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -6,7 +6,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Limiter, ManualClock, TokenBucket, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 #[test]
 fn a_reset_grants_those_in_line_what_they_wait_for() {

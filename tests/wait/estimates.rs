@@ -19,7 +19,7 @@ use sluicegate::settle::{Estimate, Settle};
 use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, WaitingForEstimate};
 use sluicegate::{FixedWindow, Limiter, ManualClock, Wait, quota, rate};
 
-use crate::support::{Caller, MILLI, NoTimer, Woken};
+use super::support::{Caller, MILLI, NoTimer, Woken};
 
 type Tokens<'a> = Queued<SettleableBucket<&'a ManualClock>, &'a ManualClock>;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, LineLimits, Waiting, WhenLineFull};
 use sluicegate::{Clock, Limiter, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI, NoTimer};
+use super::support::{Caller, MILLI, NoTimer};
 
 /// A clock whose reading number `odd_at` is `odd`, or a panic if that is `u64::MAX`.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate::{Denied, Gcra, LeakyBucket, Limiter, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 #[test]
 fn no_verb_overtakes_a_caller_in_line() {

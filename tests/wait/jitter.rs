@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluicegate::wait::Jitter;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 /// A delay of three milliseconds, always.
 fn three() -> Jitter {

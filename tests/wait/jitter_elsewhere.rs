@@ -10,7 +10,7 @@ use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::wait::Jitter;
 use sluicegate::{TokenBucket, quota};
 
-use crate::support::MILLI;
+use super::support::MILLI;
 
 const LONG: Duration = Duration::from_millis(30);
 
@@ -18,7 +18,6 @@ fn long() -> Jitter {
     Jitter::between(LONG, LONG)
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn jitter_of_a_key_delays_the_answer_and_not_the_grant() {
     use sluicegate::keyed::{Buckets, QueuedKeys};

@@ -20,12 +20,10 @@ use sluicegate::wait::{AcquireError, Queued, Reserve};
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use crate::cases::cases;
-use crate::support::{Noted, Woken};
+use super::support::{Noted, Woken};
+use crate::support::cases::cases;
 
-#[path = "least/kinds.rs"]
 mod kinds;
-#[path = "least/reservations.rs"]
 mod reservations;
 
 use self::kinds::{KINDS, check, quota_of};
@@ -118,10 +116,8 @@ impl<L: Settle> Subject for SettledBehind<'_, L> {
     }
 }
 
-#[cfg(feature = "keyed")]
 struct OfKey<'a, S: KeyedLimiter<str>>(QueuedKeys<S, str, &'a ManualClock>);
 
-#[cfg(feature = "keyed")]
 impl<S: KeyedLimiter<str>> Subject for OfKey<'_, S> {
     fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
         Box::pin(self.0.acquire("ada", permits).timer(timer))
@@ -253,7 +249,6 @@ proptest! {
 
 /// A table counts in ticks, and what it tells may be a tick late; what a seat has saved up, it
 /// takes off.
-#[cfg(feature = "keyed")]
 mod ticks {
     use super::*;
 

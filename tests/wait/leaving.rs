@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, Waiting};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI, NoTimer};
+use super::support::{Caller, MILLI, NoTimer};
 
 #[test]
 fn a_caller_that_gives_up_has_taken_nothing_and_those_behind_are_due_earlier() {

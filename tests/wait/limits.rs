@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 #[test]
 fn a_full_line_refuses_the_newest_and_tells_its_wait() {
@@ -136,7 +136,6 @@ fn a_place_that_was_used_before_has_no_deadline_of_its_last_caller() {
     assert!(caller.is_granted());
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
     use std::future::Future;

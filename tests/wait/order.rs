@@ -4,7 +4,7 @@ use std::task::Poll;
 
 use sluicegate::{ManualClock, TokenBucket, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 #[test]
 fn callers_are_granted_in_order_each_at_its_instant() {

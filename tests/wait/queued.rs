@@ -11,7 +11,7 @@ use sluicegate::{
     Wait, quota, rate,
 };
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 type Line<'a, L> = Queued<L, &'a ManualClock>;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sluicegate::wait::Queued;
 use sluicegate::{Denied, Limiter, ManualClock, Sharded, SlidingLog, quota, rate};
 
-use crate::queued::{log, used};
-use crate::support::{Caller, MILLI};
+use super::queued::{log, used};
+use super::support::{Caller, MILLI};
 
 /// Lets each of `callers` sleep for as long as it said, or until it is woken. Returns how
 /// often they woke until all were granted their permits.

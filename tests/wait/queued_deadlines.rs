@@ -5,8 +5,8 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::{FixedWindow, Limiter, ManualClock, Sharded, TokenBucket, Wait, quota, rate};
 
-use crate::queued::used;
-use crate::support::{Caller, MILLI};
+use super::queued::used;
+use super::support::{Caller, MILLI};
 
 fn timed_out(after: Duration) -> AcquireError {
     AcquireError::TimedOut { retry_after: after }

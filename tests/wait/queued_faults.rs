@@ -12,7 +12,7 @@ use sluicegate::{
     Clock, Denied, Grant, Limiter, ManualClock, Sharded, TokenBucket, Wait, quota, rate,
 };
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 /// The first in line looks again after this, if nobody knows how long it has to wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);

@@ -12,7 +12,7 @@ use sluicegate::wait::{AcquireError, LineLimits, WhenLineFull};
 use sluicegate::window::WeightedLog;
 use sluicegate::{Denied, KeyTable, Keyed, KeyedLimiter, ManualClock, quota, rate};
 
-use crate::support::{MILLI, Noted, Woken};
+use super::support::{MILLI, Noted, Woken};
 
 /// A caller that stands in line for a key, or did.
 struct Caller<'a, K: Sync + ?Sized> {

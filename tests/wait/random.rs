@@ -9,8 +9,8 @@ use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
 use sluicegate::{ManualClock, Quota, Rate, Refill, TokenBucket, Wait};
 
-use crate::reference::Plan;
-use crate::support::Caller;
+use super::support::Caller;
+use crate::support::reference::Plan;
 
 #[derive(Clone, Debug)]
 enum Op {

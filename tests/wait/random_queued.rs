@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sluicegate::wait::Queued;
 use sluicegate::{ManualClock, Rate, SlidingLog, SlidingWindow, Wait};
 
-use crate::support::Caller;
+use super::support::Caller;
 
 const LIMIT: u64 = 6;
 

@@ -9,8 +9,8 @@ use sluicegate::{
     ConfigError, FixedWindow, ManualClock, Rate, SlidingCounter, SlidingWindow, Wait,
 };
 
-use crate::laws::{Ideal, Kind, Law, OfSlots, OneWord};
-use crate::support::Caller;
+use super::laws::{Ideal, Kind, Law, OfSlots, OneWord};
+use super::support::Caller;
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -6,7 +6,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::wait::{AcquireError, Reserve};
 use sluicegate::{Gcra, LeakyBucket, ManualClock, TokenBucket, quota};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 #[test]
 fn reservations_follow_each_other_at_the_rate() {

@@ -11,15 +11,11 @@ use sluicegate::compose::{Counted, Counts, Gate, GateMode};
 use sluicegate::wait::{AcquireError, LineLimits, Reservation, Reserve, WhenLineFull};
 use sluicegate::{Gcra, LeakyBucket, ManualClock, Refill, TokenBucket, Wait, quota};
 
-use crate::support::{Caller, MILLI, assert_every_verb_denied};
+use super::support::{Caller, MILLI, assert_every_verb_denied};
 
-#[path = "reserve_in_line/faults.rs"]
 mod faults;
-#[path = "reserve_in_line/least.rs"]
 mod least;
-#[path = "reserve_in_line/random.rs"]
 mod random;
-#[path = "reserve_in_line/windows.rs"]
 mod windows;
 
 /// A bucket that earns a permit each millisecond, and is empty.

@@ -6,7 +6,7 @@ use sluicegate::wait::AcquireError;
 use sluicegate::window::MultiWindow;
 use sluicegate::{Denied, ManualClock, SlidingWindow, Wait, rate};
 
-use crate::support::{Caller, MILLI, assert_every_verb_denied};
+use super::support::{Caller, MILLI, assert_every_verb_denied};
 
 /// Ten in any 100 ms, in slots of 10 ms: a permit counts in its slot and in the ten after it.
 fn sliding(clock: &ManualClock) -> SlidingWindow<&ManualClock> {

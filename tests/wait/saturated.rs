@@ -14,7 +14,7 @@ use sluicegate::{
     quota, rate,
 };
 
-use crate::support::Caller;
+use super::support::Caller;
 
 const BURST: u64 = 50;
 const LARGEST: u64 = 10;

@@ -24,11 +24,8 @@ use self::ledger::Ledger;
 use self::steps::{Log, Storm};
 use self::subject::{Mode, StormClock, Subject};
 
-#[path = "storm/ledger.rs"]
 mod ledger;
-#[path = "storm/steps.rs"]
 mod steps;
-#[path = "storm/subject.rs"]
 mod subject;
 
 const THREADS: usize = 3;

@@ -14,8 +14,8 @@ use sluicegate::wait::{LineLimits, Queued, WhenLineFull};
 use sluicegate::window::WeightedLog;
 use sluicegate::{FixedWindow, KeyTable, KeyedLimiter, Limiter, Wait, quota, rate};
 
-use crate::storm::steps_or;
-use crate::support::NoTimer;
+use super::storm::steps_or;
+use super::support::NoTimer;
 
 const STEPS: u64 = if cfg!(miri) { 20 } else { 8_000 };
 const MOST: u64 = 10;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sluicegate::wait::AcquireError;
 use sluicegate::{TokenBucket, Wait, quota};
 
-use crate::support::block_on;
+use super::support::block_on;
 
 #[test]
 fn threads_are_granted_what_they_ask_for_and_no_more() {

@@ -6,7 +6,7 @@ use sluicegate::wait::{AcquireError, LineLimits, WhenLineFull};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::{Denied, FixedWindow, ManualClock, SlidingCounter, Wait, rate};
 
-use crate::support::{Caller, MILLI, assert_every_verb_denied};
+use super::support::{Caller, MILLI, assert_every_verb_denied};
 
 /// Ten in each 100 ms.
 fn fixed(clock: &ManualClock) -> FixedWindow<&ManualClock> {

@@ -15,7 +15,7 @@ use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, Reserve};
 use sluicegate::window::WeightedLog;
 use sluicegate::{ManualClock, TokenBucket, Wait, quota, rate};
 
-use crate::support::{Caller, MILLI};
+use super::support::{Caller, MILLI};
 
 type Bucket<'a> = TokenBucket<&'a ManualClock>;
 

@@ -9,8 +9,8 @@ use sluicegate::wait::AcquireError;
 use sluicegate::warm_up::WarmUp;
 use sluicegate::{Clock, ManualClock, Rate};
 
-use crate::cases::cases;
-use crate::reference::{Model, Rounds, ratio};
+use super::reference::{Model, Rounds, ratio};
+use crate::support::cases::cases;
 
 #[derive(Clone, Debug)]
 enum Op {

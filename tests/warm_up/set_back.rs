@@ -11,7 +11,7 @@ use sluicegate::wait::Timer;
 use sluicegate::warm_up::{WarmUp, WarmUpReservation};
 use sluicegate::{Clock, ManualClock, Rate, rate};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);

@@ -6,8 +6,8 @@ use sluicegate::compose::All;
 use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::*;
 
-use crate::subject::{KINDS, drain};
-use crate::{CENTURY, DAY, MINUTE, SECOND};
+use super::subject::{KINDS, drain};
+use super::{CENTURY, DAY, MINUTE, SECOND};
 
 #[test]
 fn none_is_granted_by_a_full_limiter_too_and_changes_nothing() {
@@ -198,7 +198,7 @@ fn a_weighted_log_with_few_entries_refuses_more_requests_but_not_larger_ones() {
         requests += 1;
     }
     assert!(requests < 6, "{requests} requests in memory of 2");
-    let wait = crate::subject::least_wait(&log, 1, &clock);
+    let wait = super::subject::least_wait(&log, 1, &clock);
     assert!(wait <= Duration::from_secs(50) + Duration::from_micros(1), "{wait:?}");
 }
 

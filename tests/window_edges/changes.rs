@@ -5,14 +5,14 @@ use std::time::Duration;
 use sluicegate::window::{History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use crate::subject::{KINDS, Window, drain};
-use crate::{DAY, SECOND};
+use super::subject::{KINDS, Window, drain};
+use super::{DAY, SECOND};
 
 const LIMIT: Rate = rate!(5 / minute);
 
 /// A limiter with room up to 9, where that has to be said.
 fn roomy<'clock>(
-    kind: &crate::subject::Kind,
+    kind: &super::subject::Kind,
     clock: &'clock ManualClock,
 ) -> Box<dyn Window + 'clock> {
     match kind.name {
@@ -235,7 +235,7 @@ fn a_lower_limit_denies_until_fewer_than_that_count() {
             let denied = Denied::TooLarge { limit: 2, which: 0 };
             assert_eq!(window.try_acquire(3), Err(denied), "{}", kind.name);
         }
-        let wait = crate::subject::least_wait(&*window, 1, &clock);
+        let wait = super::subject::least_wait(&*window, 1, &clock);
         assert!(wait <= kind.longest(LIMIT), "{}: {wait:?}", kind.name);
         clock.advance(wait);
         assert!(drain(&*window) <= 2, "{}", kind.name);

@@ -15,15 +15,14 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-#[cfg(feature = "wait")]
 use sluicegate::FixedWindow;
 #[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::{Clock, Limiter, ManualClock, Rate};
 
-use crate::cases::cases;
-use crate::subject::{KINDS, Kind, least_wait};
+use super::subject::{KINDS, Kind, least_wait};
+use crate::support::cases::cases;
 
 use super::{CENTURY, DAY, MINUTE, SECOND};
 
@@ -191,7 +190,6 @@ proptest! {
     }
 
     /// A window that others may have reserved is closed until the clock is where it was.
-    #[cfg(feature = "wait")]
     #[test]
     fn it_does_so_where_windows_can_be_reserved(
         begins_with_a_grant in any::<bool>(),

@@ -7,8 +7,8 @@ use sluicegate::compose::All;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use crate::subject::{KINDS, Kind, drain};
-use crate::{DAY, SECOND};
+use super::subject::{KINDS, Kind, drain};
+use super::{DAY, SECOND};
 
 const LIMIT: Rate = rate!(5 / minute);
 

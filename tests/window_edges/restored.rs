@@ -7,9 +7,9 @@ use rand::{Rng, SeedableRng};
 use sluicegate::window::{History, WeightedLog};
 use sluicegate::*;
 
-use crate::subject::{Bound, KINDS, Kind, Window, drain};
-use crate::times::{greedy, most_in};
-use crate::{DAY, MINUTE, SECOND};
+use super::subject::{Bound, KINDS, Kind, Window, drain};
+use super::times::{greedy, most_in};
+use super::{DAY, MINUTE, SECOND};
 
 const LIMIT: Rate = rate!(5 / minute);
 

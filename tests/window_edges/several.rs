@@ -7,8 +7,8 @@ use sluicegate::compose::All;
 use sluicegate::window::{MultiWindow, WeightedLog};
 use sluicegate::*;
 
-use crate::subject::least_wait;
-use crate::{DAY, SECOND};
+use super::subject::least_wait;
+use super::{DAY, SECOND};
 
 #[test]
 fn a_denial_names_the_window_that_has_to_be_waited_for_longest() {

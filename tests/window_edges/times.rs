@@ -6,8 +6,8 @@ use sluicegate::clock::UnixClock;
 use sluicegate::window::{WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use crate::subject::{Bound, KINDS, Window, drain, least_wait};
-use crate::{CENTURY, DAY, MINUTE, SECOND};
+use super::subject::{Bound, KINDS, Window, drain, least_wait};
+use super::{CENTURY, DAY, MINUTE, SECOND};
 
 const LIMIT: Rate = rate!(5 / minute);
 
@@ -240,7 +240,7 @@ fn jumps_from_end_to_end_end_and_get_nobody_more_than_the_limit_in_a_window() {
 
 /// Sets back the clock of a limiter from `at_nanos`, and returns the wait that the limiter then
 /// names, and how often it has healed itself.
-fn after_set_back(kind: &crate::subject::Kind, at_nanos: u64, back: Duration) -> (Duration, u64) {
+fn after_set_back(kind: &super::subject::Kind, at_nanos: u64, back: Duration) -> (Duration, u64) {
     let at = format!("{} at {at_nanos}, back by {back:?}", kind.name);
     let clock = ManualClock::at(at_nanos);
     let window = kind.of(LIMIT, &clock);

@@ -11,11 +11,11 @@ use rand::{Rng, SeedableRng};
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use super::explained::{self, Recorder, Sequential, is_explained};
-use super::history::{Noted, last_reading};
-use super::reference::{Mirror, Said, Undo};
-use super::setup::{Kind, Setup, Subject};
 use super::small_setups;
+use crate::support::explained::{self, Recorder, Sequential, is_explained};
+use crate::support::history::{Noted, last_reading};
+use crate::windows::reference::{Mirror, Said, Undo};
+use crate::windows::setup::{Kind, Setup, Subject};
 
 /// The number of histories of each limiter.
 const HISTORIES: u64 = if cfg!(miri) { 2 } else { 400 };

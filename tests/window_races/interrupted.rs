@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sluicegate::*;
 
-use super::setup::Subject;
 use super::{SECOND, strict_setups};
+use crate::windows::setup::Subject;
 
 thread_local! {
     static INTERRUPTION: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };

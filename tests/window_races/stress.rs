@@ -12,10 +12,10 @@ use sluicegate::clock::QuantaClock;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
-use super::faults::Skewed;
-use super::history::{Noted, last_reading};
-use super::setup::{Kind, Setup, Subject};
 use super::{SECOND, strict_setups};
+use crate::support::faults::Skewed;
+use crate::support::history::{Noted, last_reading};
+use crate::windows::setup::{Kind, Setup, Subject};
 
 const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
 

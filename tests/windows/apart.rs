@@ -10,9 +10,9 @@ use sluicegate::*;
 
 use super::any;
 use super::bounds::Admissions;
-use super::cases::cases;
 use super::counts_for;
 use super::setup::Setup;
+use crate::support::cases::cases;
 
 const SECOND: u64 = 1_000_000_000;
 

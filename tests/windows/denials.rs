@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use sluicegate::*;
 
 use super::any;
-use super::cases::cases;
 use super::reference::Said;
+use crate::support::cases::cases;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -8,9 +8,9 @@ use sluicegate::window::{WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use super::any;
-use super::cases::cases;
 use super::counts_for;
 use super::ops::replay_for;
+use crate::support::cases::cases;
 
 /// 146 years: what a limiter counts.
 const LIFE_NANOS: u64 = (1 << 62) - 1;

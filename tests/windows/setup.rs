@@ -1,7 +1,5 @@
 //! The set-up of a limiter of windows, as data; the limiter, and its mirror.
 
-#![allow(dead_code, reason = "every test binary uses its own part of it")]
-
 use std::time::Duration;
 
 use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};

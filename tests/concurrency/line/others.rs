@@ -13,14 +13,13 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-#[cfg(feature = "keyed")]
 mod keyed {
     use std::time::{Duration, Instant};
 
     use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
     use sluicegate::wait::LineLimits;
 
-    use crate::line::Caller;
+    use crate::concurrency::line::Caller;
 
     #[test]
     fn each_key_has_a_line_of_its_own() {

@@ -116,7 +116,6 @@ fn permits_come_back_if_the_timer_panics_after_their_grant() {
     assert_eq!(limit.in_flight(), 0);
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn a_change_for_all_keys_is_seen_by_each_line_if_a_waker_of_one_panics() {
     let keyed = sluicegate::concurrency::KeyedConcurrency::<u64>::new(1);

@@ -45,9 +45,7 @@ pub(super) const KINDS: &[&str] = &[
     "CalendarWindow",
     #[cfg(feature = "calendar")]
     "Budget",
-    #[cfg(feature = "keyed")]
     "Keyed",
-    #[cfg(feature = "keyed")]
     "Keyed logs",
 ];
 
@@ -131,12 +129,10 @@ pub(super) fn check(kind: &str, span: u64, ops: Vec<Op>) {
             let budget = budget.on(Weekday::Saturday, 4).and_then(|it| it.on(Weekday::Sunday, 0));
             run(&Settled(budget.unwrap()), 86_400 * SECOND);
         }
-        #[cfg(feature = "keyed")]
         "Keyed" => {
             let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, clock));
             run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
         }
-        #[cfg(feature = "keyed")]
         "Keyed logs" => {
             let logs = Each::new(|_: &String| WeightedLog::with_clock(rate, clock).unwrap());
             let keyed = Keyed::<String, _>::with(logs);

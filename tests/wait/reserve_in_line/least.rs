@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sluicegate::bucket::Carry;
 use sluicegate::{Clock, FixedWindow, Quota, Rate};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 use super::*;
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use sluicegate::{Clock, FixedWindow, rate};
 
-use crate::cases::cases;
+use crate::support::cases::cases;
 
 use super::*;
 

@@ -19,7 +19,7 @@ use sluicegate::{Clock, Denied, Grant};
 use super::ledger::{Between, Terms};
 use super::subject::{Mode, Shared, Subject};
 use super::{TASKS, THREADS};
-use crate::support::NoTimer;
+use crate::wait::support::NoTimer;
 
 /// Permits of the largest request.
 const LARGEST: u64 = 40;

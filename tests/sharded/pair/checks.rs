@@ -7,8 +7,8 @@ use num_traits::Zero;
 use sluicegate::lease::Lease;
 use sluicegate::*;
 
-use super::super::reference::{Mirror, Said};
 use super::{Op, Pair};
+use crate::support::reference::{Mirror, Said};
 
 impl<'l> Pair<'l, '_> {
     /// Time has passed. What is there now is what was earned, but for what was cut off;

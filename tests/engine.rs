@@ -1,0 +1,50 @@
+//! The tests of the engine, in one program: each program more would be compiled with all that the tests have in common, and
+//! linked with the engine once more. Only `fork.rs` is a program of its own.
+
+#[cfg(feature = "tokio")]
+mod admission;
+#[cfg(feature = "calendar")]
+mod calendar;
+mod clock_faults;
+mod concurrency;
+mod conformance;
+mod counted;
+mod debts;
+mod gate;
+mod hot_keys;
+mod key_table;
+mod keyed;
+mod keyed_limiter;
+mod leases;
+mod linearizability;
+mod lines;
+mod live_terms;
+mod no_alloc;
+mod penalty;
+mod properties;
+mod rate_error;
+mod rate_limited;
+mod replay;
+mod requirement_windows;
+mod requirements;
+mod reservations;
+mod settle;
+mod shaper;
+mod shapes;
+mod sharded;
+mod shown;
+mod sleepers;
+mod snapshots;
+mod starved;
+mod stress;
+mod support;
+mod text;
+mod time_limit;
+mod top_keys;
+mod top_up;
+mod verbs;
+mod wait;
+mod warm_up;
+mod window_edges;
+mod window_races;
+mod windows;
