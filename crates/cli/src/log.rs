@@ -13,6 +13,7 @@ mod merge;
 mod parser;
 mod presence;
 mod reorder;
+mod shared;
 mod vet;
 
 pub use self::batch::{Batch, Entry};

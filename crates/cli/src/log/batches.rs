@@ -1,18 +1,12 @@
 //! The batches of a log, which one thread reads or several.
 
 use std::io::BufRead;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 use super::batch::Batch;
-use super::blocks::{Block, Blocks};
-use super::format::{Format, Reader};
+use super::blocks::Blocks;
+use super::format::Format;
 use super::parser::{Item, Parser};
-
-/// Blocks that wait for each thread that parses, and batches that it has ready: the more, the less threads wait for
-/// each other, and the more memory a log takes.
-const AHEAD: usize = 2;
+use super::shared::Shared;
 
 /// The batches of a log, in its order.
 pub(super) struct Batches<R> {
@@ -28,16 +22,8 @@ pub(super) struct Batches<R> {
 enum From<R> {
     /// The log, and the parser after the first block.
     Here(Blocks<R>, Option<Box<Parser>>),
-    /// Threads, of which each has the batch after that of the one before it, and the place of the next.
-    Threads(Vec<Receiver<Item>>, usize),
-}
-
-/// A block for one of several threads.
-enum Job {
-    /// It is to be parsed, by what is known of the log.
-    Parse(Block, Arc<Reader>),
-    /// It was parsed where it was read, since it may have a header.
-    Done(Item),
+    /// Threads that parse, and the caller with them.
+    Threads(Shared<R>),
 }
 
 impl<R: BufRead> Batches<R> {
@@ -72,11 +58,7 @@ impl<R: BufRead> Batches<R> {
                 };
                 parser.parse(block)
             }),
-            From::Threads(threads, next) => {
-                let item = threads[*next].recv().ok();
-                *next = (*next + 1) % threads.len();
-                item
-            }
+            From::Threads(shared) => shared.next(),
         };
         self.ended = item.as_ref().is_none_or(|(_, error)| error.is_some());
         let (mut batch, error) = item?;
@@ -87,64 +69,15 @@ impl<R: BufRead> Batches<R> {
 }
 
 impl<R: BufRead + Send + 'static> Batches<R> {
-    /// Has the rest of the log read by a thread, and parsed by as many as are wanted. One would gain nothing: then it
-    /// stays with the caller.
+    /// Has the rest of the log parsed by so many threads, the caller's among them.
     pub(super) fn spread(self, threads: usize) -> Batches<R> {
         let From::Here(blocks, Some(parser)) = self.from else { return self };
-        if self.ended || threads < 2 {
-            return Batches { from: From::Here(blocks, Some(parser)), ..self };
-        }
-        let (mut jobs, mut items) = (Vec::new(), Vec::new());
-        for _ in 0..threads {
-            let (job, for_thread) = sync_channel(AHEAD);
-            let (to_reader, item) = sync_channel(AHEAD);
-            jobs.push(job);
-            items.push(item);
-            thread::spawn(move || parse_all(&for_thread, &to_reader));
-        }
-        thread::spawn(move || divide(blocks, *parser, &jobs));
-        Batches { from: From::Threads(items, 0), ..self }
-    }
-}
-
-/// Reads the blocks, and gives them to the threads by turns.
-fn divide<R: BufRead>(mut blocks: Blocks<R>, mut parser: Parser, threads: &[SyncSender<Job>]) {
-    let mut known = Arc::new(parser.reader().clone());
-    let mut next = 0;
-    while let Some(block) = blocks.next() {
-        let job = if parser.reader().may_learn_of(block.lines()) {
-            let item = parser.parse(block);
-            known = Arc::new(parser.reader().clone());
-            Job::Done(item)
+        let from = if self.ended || threads < 2 {
+            From::Here(blocks, Some(parser))
         } else {
-            Job::Parse(block, Arc::clone(&known))
+            From::Threads(Shared::new(blocks, *parser, threads))
         };
-        let is_last = matches!(&job, Job::Done((_, Some(_))));
-        if threads[next].send(job).is_err() || is_last {
-            return;
-        }
-        next = (next + 1) % threads.len();
-    }
-}
-
-/// Parses blocks until there are no more, or nobody wants them.
-fn parse_all(jobs: &Receiver<Job>, items: &SyncSender<Item>) {
-    let mut own: Option<(Arc<Reader>, Parser)> = None;
-    for job in jobs {
-        let item = match job {
-            Job::Done(item) => item,
-            Job::Parse(block, reader) => {
-                own.take_if(|(known, _)| !Arc::ptr_eq(known, &reader));
-                let (_, parser) = own.get_or_insert_with(|| {
-                    let parser = Parser::new(Reader::clone(&reader));
-                    (reader, parser)
-                });
-                parser.parse(block)
-            }
-        };
-        if items.send(item).is_err() {
-            return;
-        }
+        Batches { from, ..self }
     }
 }
 
