@@ -12,7 +12,7 @@ built=${CARGO_TARGET_DIR:-target}/debug
 
 FULL_TESTS=1 cargo test "${packages[@]}" --lib --bins --tests --examples
 # The command as `cargo run` builds it, without the service.
-cargo test -p sluicegate-cli --test command -- statuses
+cargo test -p sluicegate-cli --test cli -- command::statuses
 # As the tests are built: nothing is timed here, and a release build of all peers takes
 # longer than all that is run.
 cargo test "${packages[@]}" --bench '*'

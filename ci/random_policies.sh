@@ -12,4 +12,4 @@ ci/setup.sh base
 [[ "${1:-1}" =~ ^[1-9][0-9]*$ && $# -le 1 ]] || { echo "usage: ci/random_policies.sh [POLICIES]" >&2; exit 2; }
 export RANDOM_POLICIES=${1:-500}
 
-cargo test --release -p sluicegate-cli --test reference -- --nocapture random | grep -v '^ *$' | tail -n 20
+cargo test --release -p sluicegate-cli --test cli -- --nocapture reference::random | grep -v '^ *$' | tail -n 20

@@ -20,11 +20,10 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::bucket::Carry;
-use sluicegate::clock::QuantaClock;
 use sluicegate::*;
 
 use crate::support::faults::Skewed;
-use crate::support::history::{self, History, Log, Noted};
+use crate::support::history::{History, Log, Noted};
 
 const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
 
@@ -116,10 +115,10 @@ fn no_window_of_a_moving_clock_holds_more_than_burst_and_rate() {
 #[cfg_attr(miri, ignore = "Miri has no processor counter")]
 fn no_window_of_the_processors_clock_holds_more_than_burst_and_rate() {
     for quota in quotas() {
-        let clock = Noted(QuantaClock::new());
+        let clock = Noted(sluicegate::clock::QuantaClock::new());
         let bucket = TokenBucket::with_clock(quota, &clock);
         // The limiter's origin, for steps that are counted from it.
-        let origin_nanos = history::last_reading();
+        let origin_nanos = crate::support::history::last_reading();
         let history = race(|_, random, log| take(&bucket, random, log));
         history.assert_bounded(quota, quota.burst(), origin_nanos);
         assert_eq!(bucket.healed(), 0);

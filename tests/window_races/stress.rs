@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::clock::QuantaClock;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
@@ -188,7 +187,7 @@ fn no_window_admits_more_although_the_clock_is_set_back_by_seconds() {
 #[cfg_attr(miri, ignore = "Miri has no processor counter")]
 fn no_window_of_the_processors_clock_admits_more() {
     for setup in strict_setups(20, 100_000) {
-        let clock = Noted(QuantaClock::new());
+        let clock = Noted(sluicegate::clock::QuantaClock::new());
         let subject = setup.subject(&clock);
         let between = |_| {
             let first = last_reading();

@@ -10,47 +10,27 @@ use assert_cmd::assert::Assert;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "command/columns.rs"]
 mod columns;
-#[path = "command/formats.rs"]
 mod formats;
-#[path = "command/html.rs"]
 mod html;
-#[path = "command/malformed.rs"]
 mod malformed;
-#[path = "command/malformed_formats.rs"]
 mod malformed_formats;
-#[path = "command/manual.rs"]
 mod manual;
-#[path = "command/operator.rs"]
 mod operator;
-#[path = "command/order.rs"]
 mod order;
-#[path = "command/policies.rs"]
 mod policies;
-#[path = "command/policy_input.rs"]
 mod policy_input;
-#[path = "command/presets.rs"]
 mod presets;
-#[path = "command/replays.rs"]
 mod replays;
-#[path = "command/serve.rs"]
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "redis")]
-#[path = "command/serve_redis.rs"]
 mod serve_redis;
-#[path = "command/shape.rs"]
 mod shape;
-#[path = "command/silent.rs"]
 mod silent;
-#[path = "command/sources.rs"]
 mod sources;
-#[path = "command/spread.rs"]
 mod spread;
-#[path = "command/statuses.rs"]
 mod statuses;
-#[path = "command/suggest.rs"]
 mod suggest;
 
 const POLICY: &str = r#"

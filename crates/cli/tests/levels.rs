@@ -9,11 +9,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use sluicegate_policy::Policies;
 
-#[path = "support/reference.rs"]
-#[expect(dead_code, reason = "the replay of limiters is for another test")]
-mod reference;
-
-use reference::levels::{Counts, Request, replay};
+use crate::support::reference::levels::{Counts, Request, replay};
 
 const POLICY: &str = include_str!("policies/levels.toml");
 

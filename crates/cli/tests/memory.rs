@@ -1,7 +1,5 @@
 //! The memory that a replay takes for its keys is about what it says, which `--max-memory` bounds.
 
-#![cfg(target_os = "linux")]
-
 use std::fmt::Write;
 use std::io::Cursor;
 use std::process::Command;
@@ -109,7 +107,7 @@ fn measured_apart(place: usize, keys: u32) -> (u64, u64) {
     let output = Command::new("taskset")
         .args(["--cpu-list", processor])
         .arg(env::current_exe().unwrap())
-        .args(["--exact", "the_memory_of_keys_is_about_what_is_said", "--nocapture"])
+        .args(["--exact", "memory::the_memory_of_keys_is_about_what_is_said", "--nocapture"])
         .env(CASE, format!("{place} {keys}"))
         .output()
         .unwrap();

@@ -15,10 +15,7 @@ use serde_json::Value;
 use sluicegate_cli::log::Source;
 use sluicegate_cli::policy::Policy;
 
-#[path = "support/random_policies.rs"]
-mod random_policies;
-#[path = "support/reference.rs"]
-mod reference;
+use crate::support::{random_policies, reference};
 
 /// The fields of the report that are about a store.
 const STORE: [&str; 6] = ["store", "max_keys", "known", "memory_bytes", "occupancy", "full"];

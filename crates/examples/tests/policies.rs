@@ -11,10 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::page::{Block, blocks, page, repository};
-
-#[path = "support/page.rs"]
-mod page;
+use crate::support::page::{self, Block, blocks, page, repository};
 
 /// Runs commands in the folder, and returns all that they print.
 fn run(folder: &Path, commands: &str) -> String {

@@ -13,10 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::page::{Block, blocks, page};
-
-#[path = "support/page.rs"]
-mod page;
+use crate::support::page::{self, Block, blocks, page};
 
 /// The ports that the page names.
 const PORTS: [&str; 7] = ["3000", "6379", "8080", "8081", "8082", "8083", "8084"];

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{Folder, json, sluicegate, stdout};
+use super::{Folder, json, sluicegate, stdout};
 
 /// The help for a name to which the logs have none that is near.
 const SEE_FORMAT: &str = "`--format help` lists the columns of formats with names";

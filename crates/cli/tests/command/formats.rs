@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{Folder, LOG, json, sluicegate, stderr, stdout};
+use super::{Folder, LOG, json, sluicegate, stderr, stdout};
 
 const POLICY: &str = r#"
 [[limiter]]

@@ -7,7 +7,7 @@ use indicatif::HumanCount;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
-use crate::{Folder, json, sluicegate, stderr, stdout};
+use super::{Folder, json, sluicegate, stderr, stdout};
 
 /// A key and a name that would be markup.
 const HOSTILE: &str = "<script>alert('&lt;')</script>";
@@ -311,7 +311,7 @@ fn the_size_of_a_page_is_bounded_and_estimates_are_said_to_be_some() {
 #[test]
 fn warnings_and_what_could_not_be_read_are_on_the_page() {
     let folder = Folder::new();
-    let gzip = crate::gzip(&crate::LOG.repeat(1000));
+    let gzip = super::gzip(&super::LOG.repeat(1000));
     folder.file("cut.log.gz", &gzip[..gzip.len() / 2]);
     folder.replay(&["--html", "page.html", "cut.log.gz"], "").code(1);
     let page = Page::read(&folder.0.path().join("page.html"));

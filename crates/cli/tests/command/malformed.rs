@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::malformed_formats::zstd_bomb;
-use crate::{Folder, LOG, gzip, json, stderr};
+use super::{Folder, LOG, gzip, json, stderr};
 
 /// The expected result of an input.
 pub(crate) enum Then {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use crate::{Folder, sluicegate, stderr, stdout};
+use super::{Folder, sluicegate, stderr, stdout};
 
 const COMMANDS: [&str; 8] =
     ["replay", "serve", "suggest", "policy", "check", "explain", "completions", "man"];

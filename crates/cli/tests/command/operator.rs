@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::{Folder, LOG, json, sluicegate, stderr, stdout};
+use super::{Folder, LOG, json, sluicegate, stderr, stdout};
 
 /// Runs the command in the folder, and returns what it says on standard error.
 fn said(folder: &Folder, args: &[&str], code: i32) -> String {

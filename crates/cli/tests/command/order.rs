@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Folder, json, sluicegate, stderr, stdout};
+use super::{Folder, json, sluicegate, stderr, stdout};
 
 fn at(second: usize) -> String {
     format!("17/May/2015:{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
@@ -94,7 +94,7 @@ fn a_missing_log_is_told_and_the_others_are_replayed() {
 #[test]
 fn a_limiter_that_judges_no_line_is_told() {
     let folder = Folder::new();
-    folder.file("policy.toml", crate::POLICY.to_owned() + "match = { path_prefix = \"/none\" }\n");
+    folder.file("policy.toml", super::POLICY.to_owned() + "match = { path_prefix = \"/none\" }\n");
     let replay = folder.replay(&["--json", "access.log"], "").success();
     assert!(
         stderr(&replay).contains("limiter \"three in all\" judged no line"),

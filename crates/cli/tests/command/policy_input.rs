@@ -2,7 +2,7 @@
 
 use assert_cmd::assert::Assert;
 
-use crate::{Folder, LOG, POLICY, json, sluicegate, stderr, stdout};
+use super::{Folder, LOG, POLICY, json, sluicegate, stderr, stdout};
 
 const YAML: &str =
     "limiters:\n  x: { policy: gcra, interval: 1 hour, tolerance: 1 hour, key: client }\n";

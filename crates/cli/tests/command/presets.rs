@@ -1,13 +1,12 @@
 //! Formats with names: the same requests give the same report in each, whether the format is named or told by the
 //! first lines, and whatever is written before the lines.
 
-#[path = "presets/logs.rs"]
 mod logs;
 
 use serde_json::Value;
 
 use self::logs::{REQUESTS, combined, logs};
-use crate::{Folder, json, sluicegate, stderr, stdout};
+use super::{Folder, json, sluicegate, stderr, stdout};
 
 const POLICY: &str = r#"
 [[limiter]]

@@ -4,7 +4,7 @@ use std::process::{self, Stdio};
 
 use serde_json::Value;
 
-use crate::{Folder, LOG, POLICY, gzip, json, sluicegate, stderr, stdout};
+use super::{Folder, LOG, POLICY, gzip, json, sluicegate, stderr, stdout};
 
 #[test]
 fn json_is_one_object_with_fixed_names() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::serve::Served;
-use crate::{sluicegate, stderr, stdout};
+use super::{sluicegate, stderr, stdout};
 
 /// A server behind a socket, in a folder of its own. It ends when it is dropped.
 struct Redis {

@@ -1,6 +1,6 @@
 //! Replays that delay instead of denying.
 
-use crate::{Folder, LOG, json, stderr, stdout};
+use super::{Folder, LOG, json, stderr, stdout};
 
 #[test]
 fn shaped_lines_wait_instead_of_being_denied() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Folder, gzip, json as output, sluicegate, stderr, stdout};
+use super::{Folder, gzip, json as output, sluicegate, stderr, stdout};
 
 /// Returns a line of a client at a second of the hour.
 fn line(client: &str, second: u32) -> String {

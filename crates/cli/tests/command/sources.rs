@@ -9,7 +9,7 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::{Folder, LOG, json, stderr};
+use super::{Folder, LOG, json, stderr};
 
 /// Creates a pipe with a name in the folder.
 fn fifo(folder: &Folder, name: &str) -> std::path::PathBuf {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Folder, json, stderr, stdout};
+use super::{Folder, json, stderr, stdout};
 
 /// Limits of exactly ten a second.
 const EXACT: &str = r#"

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 #[cfg(not(feature = "serve"))]
-use crate::stderr;
-use crate::{Folder, LOG, sluicegate, stdout};
+use super::stderr;
+use super::{Folder, LOG, sluicegate, stdout};
 
 /// Arguments in a folder that has `policy.toml`, `bad.toml`, `access.log`, `cut.gz` and `late.log`.
 type Args = &'static [&'static str];
@@ -59,7 +59,7 @@ fn folder() -> Folder {
     let folder = Folder::new();
     folder.file("bad.toml", "[limiters.a]\npolicy = \"gcra\"\n");
     folder.file("empty.log", "");
-    let cut = crate::gzip(&LOG.repeat(100));
+    let cut = super::gzip(&LOG.repeat(100));
     folder.file("cut.gz", &cut[..cut.len() - 20]);
     let backwards: String =
         (0..20).rev().map(|hour| LOG.replace(":10:05", &format!(":{hour:02}:05"))).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Folder, json as output, sluicegate, stderr, stdout};
+use super::{Folder, json as output, sluicegate, stderr, stdout};
 
 #[test]
 fn the_curve_and_those_it_hits_are_told() {
@@ -396,7 +396,7 @@ fn a_cost_that_no_line_has_gives_no_number() {
 #[test]
 fn a_log_that_cannot_be_read_is_named_in_the_report_and_on_the_page() {
     let folder = Folder::new();
-    let gzip = crate::gzip(&crate::LOG.repeat(1000));
+    let gzip = super::gzip(&super::LOG.repeat(1000));
     folder.file("cut.log.gz", &gzip[..gzip.len() / 2]);
     let run = sluicegate()
         .current_dir(folder.0.path())

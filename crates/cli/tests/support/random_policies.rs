@@ -2,9 +2,7 @@
 //! key expressions, filters, costs, stores with and without enough space, and keys with numbers of their
 //! own.
 
-#[path = "random_policies/logs.rs"]
 mod logs;
-#[path = "random_policies/requests.rs"]
 mod requests;
 
 use std::fmt::Write;

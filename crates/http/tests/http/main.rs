@@ -9,6 +9,7 @@ mod field_writing;
 mod grpc;
 mod hostile;
 mod layer;
+mod layer_allocations;
 #[path = "support/nginx.rs"]
 mod nginx;
 mod outgoing;

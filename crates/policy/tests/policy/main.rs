@@ -6,6 +6,7 @@ mod bounds;
 mod formats;
 mod hierarchy;
 mod hierarchy_files;
+mod memory;
 mod mistakes;
 mod registry;
 mod registry_preempted;

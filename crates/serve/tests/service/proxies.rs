@@ -10,8 +10,8 @@ use axum::routing::get;
 use reqwest::{Client, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::proxy::Proxy;
 use super::running::{POLICY, Running};
-use crate::proxy::Proxy;
 
 const PAGE: &str = include_str!("../../../../docs/serve.md");
 
@@ -80,7 +80,7 @@ fn nginx(service: SocketAddr, upstream: SocketAddr, inside: &str, beside: &str) 
     let block = configured("## nginx", service, upstream).replace("listen 8000;", "listen LISTEN;");
     let place = "location = /limits {";
     assert!(block.contains("LISTEN") && block.contains(place), "{block}");
-    crate::nginx::start(&block.replace(place, &format!("{beside} {place} {inside}")))
+    super::nginx::start(&block.replace(place, &format!("{beside} {place} {inside}")))
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn nginx_reports_offences_after_the_answer() {
     let block = block.replace("listen 8000;", &format!("listen LISTEN; {offence}"));
     let block = block.replace("limiters=per-client", "limiters=per-client,log-ins");
     let block = block.replace("location / {", "location / { post_action /offence;");
-    let proxy = crate::nginx::start(&block);
+    let proxy = super::nginx::start(&block);
     // As a browser sends a form, with a path as it is written here.
     let post = async |path: &str| {
         let mut connection = tokio::net::TcpStream::connect(proxy.address).await.unwrap();

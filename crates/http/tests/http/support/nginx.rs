@@ -1,6 +1,6 @@
 //! nginx in front of a server.
 
-use crate::proxy::Proxy;
+use super::proxy::Proxy;
 
 /// Starts nginx with these directives of its server.
 #[allow(dead_code, reason = "not each of the tests that have it wants it")]

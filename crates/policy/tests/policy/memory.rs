@@ -7,10 +7,10 @@ use sluicegate_policy::{Kind, Policies, Registry};
 
 use self::allocator::held_bytes;
 
-#[path = "../../../tests/support/allocator.rs"]
+#[path = "../../../../tests/support/allocator.rs"]
 mod allocator;
 
-const POLICIES: &str = include_str!("policy/policies/every_option.toml");
+const POLICIES: &str = include_str!("policies/every_option.toml");
 
 /// Windows and logs of many sizes, whose memory is in slots and entries.
 const SIZES: &str = r"

@@ -18,7 +18,7 @@ use tower::{Layer, Service, service_fn};
 
 use self::allocator::allocations;
 
-#[path = "../../../tests/support/allocator.rs"]
+#[path = "../../../../tests/support/allocator.rs"]
 mod allocator;
 
 type Answer = Ready<Result<Response<Full<Bytes>>, Infallible>>;

@@ -1,0 +1,3 @@
+//! What tests of several pages have in common.
+
+pub(crate) mod page;

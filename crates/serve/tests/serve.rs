@@ -1,0 +1,4 @@
+//! The service over real connections on loopback.
+
+mod envoy;
+mod service;
