@@ -15,6 +15,7 @@ use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use crate::support::allocator::allocations;
+use crate::support::limiters::{buckets, windows};
 
 mod concurrency;
 mod waiting;
@@ -142,34 +143,45 @@ fn a_limiter_is_shown_without_an_allocation() {
     use std::fmt::{Debug, Write};
 
     let clock = ManualClock::at(86_400_000_000_000);
-    let limit = rate!(10 / minute);
-    let table = KeyTable::<u64>::with_memory(quota!(10 / second), 640).unwrap();
-    let keyed = Keyed::<u64>::new(quota!(10 / second));
-    let tenth = Duration::from_millis(100);
-    let shown: &[&dyn Debug] = &[
-        &TokenBucket::with_clock(quota!(10 / second, burst 3), &clock),
-        &LeakyBucket::meter_with_clock(quota!(10 / second), &clock),
-        &Gcra::with_clock(tenth, tenth, &clock).unwrap(),
-        &FixedWindow::with_clock(limit, &clock).unwrap(),
-        &WindowFromFirst::with_clock(limit, &clock).unwrap(),
-        &SlidingCounter::with_clock(limit, &clock).unwrap(),
-        &SlidingWindow::with_clock(limit, 6, &clock).unwrap(),
-        &MultiWindow::with_clock([limit, rate!(99 / day)], 6, &clock).unwrap(),
-        &SlidingLog::with_clock(limit, &clock).unwrap(),
-        &WeightedLog::with_clock(limit, &clock).unwrap(),
-        &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
-        &PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock),
-        &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
-        &WarmUp::with_clock(limit, tenth, &clock).unwrap(),
-        &keyed,
-        &HotKeys::with_places(table, 2).unwrap(),
-    ];
-    for limiter in shown {
+    let (quota, limit, tenth) =
+        (quota!(10 / second), rate!(10 / minute), Duration::from_millis(100));
+    let check = |limiter: &dyn Debug| {
         let made = allocations(|| {
             write!(Anywhere, "{limiter:?} {limiter:#?}").unwrap();
         });
         assert_eq!(made, 0, "{limiter:?}");
+    };
+    macro_rules! check_buckets {
+        ($((
+            $Kind:ident, $name:literal, $Bucket:ident,
+            |$quota:ident, $clock:ident| $make:block, $change:expr
+        ))*) => {$({
+            let ($quota, $clock) = (quota, &clock);
+            check(&$make);
+        })*};
     }
+    macro_rules! check_windows {
+        ($((
+            $Kind:ident, $name:literal, $Window:ident,
+            |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+            $state:expr, $facts:tt
+        ))*) => {$({
+            let ($limit, $slots, $entries, $clock) = (limit, 6, limit.permits(), &clock);
+            check(&$make.unwrap());
+        })*};
+    }
+    buckets!(check_buckets);
+    windows!(check_windows);
+    check(&MultiWindow::with_clock([limit, rate!(99 / day)], 6, &clock).unwrap());
+    check(&Sharded::builder(quota).shards(4).clock(&clock).build().unwrap());
+    check(&PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock));
+    check(&Counted::new(TokenBucket::with_clock(quota, &clock)));
+    #[cfg(feature = "wait")]
+    check(&WarmUp::with_clock(limit, tenth, &clock).unwrap());
+    #[cfg(feature = "keyed")]
+    check(&Keyed::<u64>::new(quota));
+    let table = KeyTable::<u64>::with_memory(quota, 640).unwrap();
+    check(&HotKeys::with_places(table, 2).unwrap());
 }
 
 /// The verbs of every limiter, and what its answers can be asked.
@@ -223,13 +235,18 @@ macro_rules! every_verb_of_a_window {
 fn no_verb_of_a_window_allocates() {
     let clock = ManualClock::at(86_400_000_000_000);
     let rate = rate!(3 / second);
-    every_verb_of_a_window!(clock, FixedWindow::with_clock(rate, &clock),);
-    every_verb_of_a_window!(clock, WindowFromFirst::with_clock(rate, &clock),);
-    every_verb_of_a_window!(clock, SlidingCounter::with_clock(rate, &clock),);
-    every_verb_of_a_window!(clock, SlidingWindow::with_clock(rate, 10, &clock),);
+    macro_rules! every_window {
+        ($((
+            $Kind:ident, $name:literal, $Window:ident,
+            |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+            $state:expr, $facts:tt
+        ))*) => {$({
+            let ($limit, $slots, $entries, $clock) = (rate, 10, rate.permits(), &clock);
+            every_verb_of_a_window!(clock, $make,);
+        })*};
+    }
+    windows!(every_window);
     every_verb_of_a_window!(clock, SlidingWindow::compact(rate, 10, &clock),);
-    every_verb_of_a_window!(clock, SlidingLog::with_clock(rate, &clock),);
-    every_verb_of_a_window!(clock, WeightedLog::with_clock(rate, &clock),);
     let rates = [rate, rate!(9 / minute)];
     every_verb_of_a_window!(clock, MultiWindow::with_clock(rates, 10, &clock), 0);
 }

@@ -16,6 +16,8 @@ use sluicegate::wait::Queued;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
+use crate::support::limiters::windows;
+
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -123,9 +125,13 @@ fn a_window_shows_its_limit_and_what_remains() {
         (full, show())
     };
     macro_rules! check {
-        ($Limiter:ident, $made:expr) => {{
-            let limiter = $made.unwrap();
-            let name = stringify!($Limiter);
+        ($((
+            $Kind:ident, $shown:literal, $Window:ident,
+            |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+            $state:expr, $facts:tt
+        ))*) => {$({
+            let ($limit, $slots, $entries, $clock) = (limit, 60, limit.permits(), &clock);
+            let (limiter, name) = ($make.unwrap(), stringify!($Window));
             assert_eq!(
                 shown(&limiter, &|| format!("{limiter:?}")),
                 (
@@ -136,14 +142,9 @@ fn a_window_shows_its_limit_and_what_remains() {
             limiter.reconfigure(1).unwrap();
             let lowered = format!("{name} {{ limit: \"1 / minute\", remaining: 0 }}");
             assert_eq!(format!("{limiter:?}"), lowered);
-        }};
+        })*};
     }
-    check!(FixedWindow, FixedWindow::with_clock(limit, &clock));
-    check!(WindowFromFirst, WindowFromFirst::with_clock(limit, &clock));
-    check!(SlidingCounter, SlidingCounter::with_clock(limit, &clock));
-    check!(SlidingWindow, SlidingWindow::with_clock(limit, 60, &clock));
-    check!(SlidingLog, SlidingLog::with_clock(limit, &clock));
-    check!(WeightedLog, WeightedLog::with_clock(limit, &clock));
+    windows!(check);
     let both = MultiWindow::with_clock([limit, rate!(500 / 2 days)], 60, &clock).unwrap();
     both.try_acquire(7).unwrap();
     assert_eq!(

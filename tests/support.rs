@@ -10,6 +10,7 @@ pub(crate) mod faults;
 pub(crate) mod held_up;
 pub(crate) mod history;
 pub(crate) mod ideal;
+pub(crate) mod limiters;
 pub(crate) mod observer;
 // Other programs include these by their paths: then their parts are beside them.
 #[path = "support/ops.rs"]

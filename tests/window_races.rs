@@ -26,22 +26,12 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A limiter of every kind: three permits in 40 ns, and 120 for the longer window.
 fn small_setups() -> Vec<Setup> {
-    let kinds = [
-        Kind::Fixed,
-        Kind::FromFirst,
-        Kind::Counter,
-        Kind::Sliding,
-        Kind::Compact,
-        Kind::Multi,
-        Kind::Log,
-        Kind::Weighted,
-    ];
     let setup = |kind| {
         let mut limits = vec![(3, 40), (5, 120)];
         limits.truncate(if kind == Kind::Multi { 2 } else { 1 });
         Setup { kind, limits, slots: 4, capacity: 3 }
     };
-    kinds.into_iter().map(setup).collect()
+    Kind::ALL.iter().copied().map(setup).collect()
 }
 
 /// The limiters that bound every window, of so many permits in so long.

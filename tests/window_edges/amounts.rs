@@ -12,7 +12,7 @@ use super::{CENTURY, DAY, MINUTE, SECOND};
 #[test]
 fn none_is_granted_by_a_full_limiter_too_and_changes_nothing() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(rate!(5 / minute), &clock);
         for used in [0, 5] {
             kind.take(&*window, used);
@@ -33,7 +33,7 @@ fn none_is_granted_by_a_full_limiter_too_and_changes_nothing() {
 #[test]
 fn more_than_the_limit_is_too_large_whatever_there_is_and_says_the_limit() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(rate!(5 / minute), &clock);
         let limit = if kind.is_unit { 1 } else { 5 };
         let too_large = Denied::TooLarge { limit, which: 0 };
@@ -53,7 +53,7 @@ fn more_than_the_limit_is_too_large_whatever_there_is_and_says_the_limit() {
 #[test]
 fn as_many_as_there_are_is_never_more_than_the_limit() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(rate!(5 / minute), &clock);
         kind.take(&*window, 2);
         assert_eq!(window.try_acquire_up_to(2).unwrap().permits(), 2, "{}", kind.name);
@@ -66,7 +66,7 @@ fn as_many_as_there_are_is_never_more_than_the_limit() {
 #[test]
 fn a_limit_of_one_grants_one_and_then_one_more() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(rate!(1 / minute), &clock);
         for _ in 0..5 {
             assert_eq!(window.try_acquire(1).unwrap().remaining(), 0, "{}", kind.name);
@@ -85,7 +85,7 @@ fn every_limit_fits_every_window_or_is_an_error_that_says_what_would() {
     let (mut made, mut refused) = (0, 0);
     for (limit, window_nanos) in limits.into_iter().flat_map(|a| windows.map(|b| (a, b))) {
         let Ok(rate) = Rate::new(limit, Duration::from_nanos(window_nanos)) else { continue };
-        for kind in &KINDS {
+        for kind in KINDS {
             let is_log = kind.name.ends_with("Log");
             if is_log && limit == (1 << 24) - 1 {
                 continue;

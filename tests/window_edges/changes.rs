@@ -187,7 +187,7 @@ fn a_counting_window_says_how_far_its_limit_can_be_raised() {
 
 #[test]
 fn a_denial_and_a_look_leave_the_limiter_as_it_was() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         for permits in [2, 1, 2] {
@@ -208,7 +208,7 @@ fn a_denial_and_a_look_leave_the_limiter_as_it_was() {
 
 #[test]
 fn a_higher_limit_grants_the_difference_at_once() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = roomy(kind, &clock);
         assert_eq!((window.limit(), drain(&*window)), (5, 5), "{}", kind.name);
@@ -222,7 +222,7 @@ fn a_higher_limit_grants_the_difference_at_once() {
 
 #[test]
 fn a_lower_limit_denies_until_fewer_than_that_count() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = roomy(kind, &clock);
         kind.take(&*window, 2);
@@ -248,7 +248,7 @@ fn a_lower_limit_denies_until_fewer_than_that_count() {
 
 #[test]
 fn a_limit_out_of_range_is_an_error_that_says_the_range_and_changes_nothing() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = roomy(kind, &clock);
         kind.take(&*window, 3);
@@ -297,7 +297,7 @@ fn windows_of_several_change_one_by_one() {
 
 #[test]
 fn a_reset_forgets_what_was_granted_and_nothing_that_comes_after() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         for round in 0..20 {

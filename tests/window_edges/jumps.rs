@@ -242,7 +242,7 @@ proptest! {
 /// The present window counts what was granted near the end of the clock's range, until it ends.
 #[test]
 fn a_clock_that_comes_from_near_the_end_of_its_range_makes_nobody_wait_longer_than_a_window() {
-    for kind in &KINDS {
+    for kind in KINDS {
         for seconds in [1, 7, 10, 20, 40, 59, 60, 3_600] {
             let rate = Rate::new(1, Duration::from_secs(seconds)).unwrap();
             for early in [0, 1, SECOND, 5 * SECOND, 40 * SECOND, MINUTE] {

@@ -14,7 +14,7 @@ const LIMIT: Rate = rate!(5 / minute);
 
 #[test]
 fn a_grant_is_given_back_exactly_if_nothing_has_happened_since() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         kind.take(&*window, 2);
@@ -40,7 +40,7 @@ fn a_grant_is_given_back_exactly_if_nothing_has_happened_since() {
 
 #[test]
 fn a_grant_after_which_another_came_stays_spent() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         let first = window.try_acquire_revocable(1).unwrap();
@@ -68,7 +68,7 @@ fn grants_are_given_back_in_the_order_in_which_the_last_comes_first() {
 
 #[test]
 fn to_drop_a_receipt_is_to_keep_the_grant() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         drop(window.try_acquire_revocable(1));
@@ -79,7 +79,7 @@ fn to_drop_a_receipt_is_to_keep_the_grant() {
 /// After its window there is nothing to give back, and no harm in it.
 #[test]
 fn a_grant_of_a_window_that_has_ended_gets_nobody_more() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         let receipt = window.try_acquire_revocable(1).unwrap();
@@ -92,7 +92,7 @@ fn a_grant_of_a_window_that_has_ended_gets_nobody_more() {
 
 #[test]
 fn a_grant_that_was_reset_is_not_given_back_once_more() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY);
         let window = kind.of(LIMIT, &clock);
         let receipt = window.try_acquire_revocable(1).unwrap();

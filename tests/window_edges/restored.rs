@@ -33,7 +33,7 @@ fn traffic(
 
 #[test]
 fn what_is_restored_at_once_is_what_was_saved() {
-    for kind in &KINDS {
+    for kind in KINDS {
         for seed in 0..50 {
             let random = &mut StdRng::seed_from_u64(seed);
             let clock = ManualClock::at(DAY + seed * 777_777_777);
@@ -79,7 +79,7 @@ fn a_count_by_windows_is_restored_as_it_was_on_the_same_clock() {
 /// On the clock on which it was saved, after some time away, and from then on.
 #[test]
 fn a_limiter_of_the_same_kind_never_grants_more_than_the_one_that_was_saved() {
-    for kind in &KINDS {
+    for kind in KINDS {
         for seed in 0..100 {
             let random = &mut StdRng::seed_from_u64(seed);
             let clock = ManualClock::at(DAY + seed * 777_777_777);
@@ -201,7 +201,7 @@ fn a_log_is_full_however_many_permits_the_entries_without_room_have() {
 
 #[test]
 fn what_is_older_than_the_window_is_forgotten_and_the_rest_is_not() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY + 59 * SECOND);
         let seconds = Duration::from_secs;
         let history = History::new([(seconds(200), 3), (seconds(1), 2), (seconds(9_999), 1)]);
@@ -224,7 +224,7 @@ fn a_history_of_extremes_neither_panics_nor_lets_anybody_through() {
         (Duration::from_secs(1), u64::MAX),
     ]);
     for at_nanos in [0, 1, DAY, 1 << 62, 1 << 63, u64::MAX] {
-        for kind in &KINDS {
+        for kind in KINDS {
             let clock = ManualClock::at(at_nanos);
             let mut window = kind.of(LIMIT, &clock);
             for away in [Duration::ZERO, Duration::from_secs(3)] {
@@ -245,7 +245,7 @@ fn a_history_of_extremes_neither_panics_nor_lets_anybody_through() {
 #[test]
 fn a_history_goes_through_json_and_back() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(LIMIT, &clock);
         kind.take(&*window, 2);
         clock.advance_nanos(7 * SECOND);

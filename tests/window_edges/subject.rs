@@ -5,6 +5,8 @@ use std::time::Duration;
 use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
+use crate::support::limiters::windows;
+
 /// The methods that all limiters of windows have besides the verbs.
 pub(crate) trait Window: Limiter {
     fn limit(&self) -> u64;
@@ -44,14 +46,6 @@ macro_rules! window {
         }
     };
 }
-
-window!(FixedWindow<&ManualClock>);
-window!(WindowFromFirst<&ManualClock>);
-window!(SlidingCounter<&ManualClock>);
-window!(SlidingWindow<&ManualClock>);
-window!(SlidingWindow<&ManualClock, Compact>);
-window!(SlidingLog<&ManualClock>);
-window!(WeightedLog<&ManualClock>);
 
 /// By its first window.
 impl Window for MultiWindow<&ManualClock> {
@@ -94,12 +88,15 @@ type Make =
     for<'clock> fn(Rate, &'clock ManualClock) -> Result<Box<dyn Window + 'clock>, ConfigError>;
 
 /// A limiter of the table.
+#[derive(Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) make: Make,
     pub(crate) bound: Bound,
     /// The parts that its window moves on by; 1 if it is in one piece.
     slots: u64,
+    /// True if its windows follow one another on the clock.
+    is_aligned: bool,
     /// The windows that a permit may count for.
     windows: u64,
     /// The ticks of its dates: 2^(b + 1) ns for a limit of b bits and this many less.
@@ -113,75 +110,55 @@ const KIND: Kind = Kind {
     make: |_, _| unreachable!(),
     bound: Bound::Any,
     slots: 1,
+    is_aligned: false,
     windows: 1,
     tick_bits: None,
     is_unit: false,
 };
 
-/// `make` for a constructor that takes a rate and a clock.
-macro_rules! make {
-    (|$limit:ident, $clock:ident| $made:expr) => {
-        |$limit, $clock| Ok(Box::new($made?))
+/// Defines the table: the windows of the list, and rings with another set-up.
+macro_rules! table {
+    ($((
+        $Kind:ident, $name:literal, $Window:ident,
+        |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+        |$now:ident, $most:ident, $length:ident, $parts:ident, $places:ident| $state:block,
+        { $($fact:ident: $value:expr),* }
+    ))*) => {
+        $(window!($Window<&ManualClock>);)*
+
+        pub(crate) const KINDS: &[Kind] = &[
+            $(Kind {
+                name: stringify!($Window),
+                make: |$limit, $clock| {
+                    let ($slots, $entries) = (60, $limit.permits());
+                    Ok(Box::new($make?))
+                },
+                $($fact: $value,)*
+                ..KIND
+            },)*
+            Kind {
+                name: "SlidingWindow of one slot",
+                make: |limit, clock| Ok(Box::new(SlidingWindow::with_clock(limit, 1, clock)?)),
+                ..KIND
+            },
+            Kind {
+                name: "SlidingWindow, compact",
+                make: |limit, clock| Ok(Box::new(SlidingWindow::compact(limit, 7, clock)?)),
+                slots: 7,
+                ..KIND
+            },
+            Kind {
+                name: "MultiWindow",
+                make: |limit, clock| Ok(Box::new(MultiWindow::with_clock([limit; 2], 60, clock)?)),
+                slots: 60,
+                ..KIND
+            },
+        ];
     };
 }
 
-pub(crate) const KINDS: [Kind; 9] = [
-    Kind {
-        name: "FixedWindow",
-        make: make!(|limit, clock| FixedWindow::with_clock(limit, clock)),
-        bound: Bound::Own,
-        ..KIND
-    },
-    Kind {
-        name: "WindowFromFirst",
-        make: make!(|limit, clock| WindowFromFirst::with_clock(limit, clock)),
-        bound: Bound::Own,
-        tick_bits: Some(1),
-        ..KIND
-    },
-    Kind {
-        name: "SlidingCounter",
-        make: make!(|limit, clock| SlidingCounter::with_clock(limit, clock)),
-        bound: Bound::Own,
-        windows: 2,
-        ..KIND
-    },
-    Kind {
-        name: "SlidingWindow",
-        make: make!(|limit, clock| SlidingWindow::with_clock(limit, 60, clock)),
-        slots: 60,
-        ..KIND
-    },
-    Kind {
-        name: "SlidingWindow of one slot",
-        make: make!(|limit, clock| SlidingWindow::with_clock(limit, 1, clock)),
-        ..KIND
-    },
-    Kind {
-        name: "SlidingWindow, compact",
-        make: make!(|limit, clock| SlidingWindow::compact(limit, 7, clock)),
-        slots: 7,
-        ..KIND
-    },
-    Kind {
-        name: "MultiWindow",
-        make: make!(|limit, clock| MultiWindow::with_clock([limit, limit], 60, clock)),
-        slots: 60,
-        ..KIND
-    },
-    Kind {
-        name: "SlidingLog",
-        make: make!(|limit, clock| SlidingLog::with_clock(limit, clock)),
-        is_unit: true,
-        ..KIND
-    },
-    Kind {
-        name: "WeightedLog",
-        make: make!(|limit, clock| WeightedLog::with_clock(limit, clock)),
-        tick_bits: Some(0),
-        ..KIND
-    },
-];
+windows!(table);
+window!(SlidingWindow<&ManualClock, Compact>);
 
 impl Kind {
     /// # Panics
@@ -198,16 +175,17 @@ impl Kind {
     /// The longest that a permit counts, if threads' clocks agree.
     pub(crate) fn longest(&self, limit: Rate) -> Duration {
         let window_nanos = limit.period().as_nanos() as u64;
-        let nanos = match (self.name, self.tick_bits) {
+        let Kind { slots, is_aligned, windows, tick_bits, is_unit, .. } = *self;
+        let nanos = match tick_bits {
             // A window of one nanosecond lasts two.
-            ("SlidingLog", _) => window_nanos.max(2),
-            ("FixedWindow" | "SlidingCounter", _) => self.windows * window_nanos,
-            (_, Some(fewer)) => {
+            _ if is_unit => window_nanos.max(2),
+            _ if is_aligned => windows * window_nanos,
+            Some(fewer) => {
                 let bits = u64::BITS - limit.permits().leading_zeros();
                 window_nanos + ((2 << bits) >> fewer)
             }
             // A slot is rounded up, and they all are as long.
-            (_, None) => (self.slots + 1) * window_nanos.div_ceil(self.slots),
+            None => (slots + 1) * window_nanos.div_ceil(slots),
         };
         Duration::from_nanos(nanos)
     }
@@ -215,10 +193,11 @@ impl Kind {
     /// The same after the clock was set back, and time goes on from where it stood: that
     /// is known to a slot, or to a nanosecond of a log.
     pub(crate) fn longest_after_set_back(&self, limit: Rate) -> Duration {
-        let slot_nanos = match self.name {
-            "FixedWindow" | "SlidingCounter" => 0,
-            "SlidingLog" | "WindowFromFirst" | "WeightedLog" => 1,
-            _ => (limit.period().as_nanos() as u64).div_ceil(self.slots),
+        let Kind { slots, is_aligned, tick_bits, is_unit, .. } = *self;
+        let slot_nanos = match tick_bits {
+            _ if is_aligned => 0,
+            None if !is_unit => (limit.period().as_nanos() as u64).div_ceil(slots),
+            _ => 1,
         };
         self.longest(limit) + Duration::from_nanos(slot_nanos)
     }

@@ -39,7 +39,7 @@ pub(crate) fn most_in(at_nanos: &[u64], length_nanos: u64) -> u64 {
 
 #[test]
 fn each_wait_is_the_least_that_suffices() {
-    for kind in &KINDS {
+    for kind in KINDS {
         for start_nanos in [0, 1, 59 * SECOND, MINUTE, DAY + 17] {
             let clock = ManualClock::at(start_nanos);
             let window = kind.of(rate!(6 / minute), &clock);
@@ -61,7 +61,7 @@ fn each_wait_is_the_least_that_suffices() {
 
 #[test]
 fn the_time_until_nothing_counts_is_the_least_that_suffices() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(DAY + 17 * SECOND + 5);
         let window = kind.of(LIMIT, &clock);
         for permits in [1, 2, 2] {
@@ -172,7 +172,7 @@ fn a_window_ends_exactly_where_the_next_one_begins() {
 /// so at most twice in a span.
 #[test]
 fn no_span_has_more_than_the_bound_at_either_end_of_the_clock() {
-    for kind in &KINDS {
+    for kind in KINDS {
         for start_nanos in [0, 1, MINUTE - 1, CENTURY, u64::MAX - 20 * MINUTE] {
             let clock = ManualClock::at(start_nanos);
             let window = kind.of(LIMIT, &clock);
@@ -187,7 +187,7 @@ fn no_span_has_more_than_the_bound_at_either_end_of_the_clock() {
 
 #[test]
 fn a_limiter_made_at_the_end_of_time_grants_its_limit_and_then_denies_for_ever() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(u64::MAX);
         let window = kind.of(LIMIT, &clock);
         assert_eq!(drain(&*window), 5, "{}", kind.name);
@@ -204,7 +204,7 @@ fn a_limiter_made_at_the_end_of_time_grants_its_limit_and_then_denies_for_ever()
 /// Wherever the clock goes, and however often.
 #[test]
 fn jumps_from_end_to_end_end_and_get_nobody_more_than_the_limit_in_a_window() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::new();
         let window = kind.of(LIMIT, &clock);
         for at_nanos in [
@@ -299,7 +299,7 @@ fn a_clock_set_back_by_five_seconds_makes_nobody_wait_longer_than_a_window() {
 
 #[test]
 fn a_clock_that_is_set_back_again_and_again_gets_nobody_more_than_the_limit() {
-    for kind in &KINDS {
+    for kind in KINDS {
         let clock = ManualClock::at(40 * DAY);
         let window = kind.of(LIMIT, &clock);
         assert_eq!(drain(&*window), 5);
@@ -313,7 +313,7 @@ fn a_clock_that_is_set_back_again_and_again_gets_nobody_more_than_the_limit() {
 #[test]
 fn a_frozen_clock_grants_the_limit_once() {
     let clock = ManualClock::at(DAY);
-    for kind in &KINDS {
+    for kind in KINDS {
         let window = kind.of(LIMIT, &clock);
         let granted = (0..1_000).filter(|_| window.try_acquire(1).is_ok()).count();
         assert_eq!(granted, 5, "{}", kind.name);
@@ -333,7 +333,7 @@ fn a_window_of_a_century_ends() {
 
 fn all_end(lengths_nanos: &[u64]) {
     for &nanos in lengths_nanos {
-        for kind in &KINDS {
+        for kind in KINDS {
             for permits in [1, 2] {
                 let rate = Rate::new(permits, Duration::from_nanos(nanos)).unwrap();
                 let clock = ManualClock::at(DAY + 1);

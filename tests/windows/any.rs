@@ -27,16 +27,7 @@ fn window() -> impl Strategy<Value = u64> + Clone {
 }
 
 fn kind() -> impl Strategy<Value = Kind> + Clone {
-    prop_oneof![
-        2 => Just(Kind::Fixed),
-        2 => Just(Kind::FromFirst),
-        2 => Just(Kind::Counter),
-        3 => Just(Kind::Sliding),
-        1 => Just(Kind::Compact),
-        2 => Just(Kind::Multi),
-        2 => Just(Kind::Log),
-        3 => Just(Kind::Weighted),
-    ]
+    proptest::sample::select(Kind::ALL)
 }
 
 /// Those that bound every window.

@@ -5,19 +5,8 @@ use std::time::Duration;
 use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
-use super::reference::{self, Mirror, State};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Fixed,
-    FromFirst,
-    Counter,
-    Sliding,
-    Compact,
-    Multi,
-    Log,
-    Weighted,
-}
+use crate::support::limiters::windows;
+use super::reference::{Fixed, FromFirst, Log, Mirror, Ring, State};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
@@ -29,44 +18,84 @@ pub(crate) struct Setup {
     pub(crate) capacity: u64,
 }
 
-pub(crate) enum Subject<C: Clock> {
-    Fixed(FixedWindow<C>),
-    FromFirst(WindowFromFirst<C>),
-    Counter(SlidingCounter<C>),
-    Sliding(SlidingWindow<C>),
-    Compact(SlidingWindow<C, Compact>),
-    Multi(MultiWindow<C>),
-    Log(SlidingLog<C>),
-    Weighted(WeightedLog<C>),
-}
+/// Defines the kinds: those of the list, and two of the ring with another set-up.
+macro_rules! kinds {
+    ($((
+        $Kind:ident, $name:literal, $Window:ident,
+        |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+        |$now:ident, $most:ident, $length:ident, $parts:ident, $places:ident| $state:block,
+        $facts:tt
+    ))*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kind {
+            $($Kind,)*
+            Compact,
+            Multi,
+        }
 
-macro_rules! each {
-    ($subject:expr, $limiter:ident => $call:expr) => {
-        match $subject {
-            Subject::Fixed($limiter) => $call,
-            Subject::FromFirst($limiter) => $call,
-            Subject::Counter($limiter) => $call,
-            Subject::Sliding($limiter) => $call,
-            Subject::Compact($limiter) => $call,
-            Subject::Multi($limiter) => $call,
-            Subject::Log($limiter) => $call,
-            Subject::Weighted($limiter) => $call,
+        impl Kind {
+            pub(crate) const ALL: &'static [Kind] = &[$(Kind::$Kind,)* Kind::Compact, Kind::Multi];
+        }
+
+        pub(crate) enum Subject<C: Clock> {
+            $($Kind($Window<C>),)*
+            Compact(SlidingWindow<C, Compact>),
+            Multi(MultiWindow<C>),
+        }
+
+        macro_rules! each_of_one_limit {
+            ($subject:expr, $multi:ident => $other:expr, $limiter:ident => $call:expr) => {
+                match $subject {
+                    Subject::Multi($multi) => $other,
+                    $(Subject::$Kind($limiter) => $call,)*
+                    Subject::Compact($limiter) => $call,
+                }
+            };
+        }
+
+        impl Setup {
+            /// The limiter that is made so.
+            pub(crate) fn subject<C: Clock>(&self, clock: C) -> Subject<C> {
+                let (rate, slots) = (self.rate(), self.slots);
+                match self.kind {
+                    $(Kind::$Kind => {
+                        let ($limit, $slots, $entries, $clock) = (rate, slots, self.capacity, clock);
+                        $make.map(Subject::$Kind)
+                    })*
+                    Kind::Compact => SlidingWindow::compact(rate, slots, clock).map(Subject::Compact),
+                    Kind::Multi => {
+                        let limits = self.limits.iter().map(|&limit| self::rate(limit));
+                        MultiWindow::with_clock(limits, slots, clock).map(Subject::Multi)
+                    }
+                }
+                .expect("a setup that is allowed")
+            }
+
+            /// Returns the mirror of the limiter, made at `now`.
+            pub(crate) fn mirror(&self, now: u64) -> Mirror {
+                let (limit, length) = self.limits[0];
+                let state = match self.kind {
+                    $(Kind::$Kind => {
+                        let ($now, $most, $length) = (now, limit, length);
+                        let ($parts, $places) = (self.slots, self.capacity);
+                        $state
+                    })*
+                    Kind::Compact | Kind::Multi => {
+                        let lengths: Vec<u64> = self.limits.iter().map(|limit| limit.1).collect();
+                        State::Ring(Ring::new(now, &lengths, self.slots))
+                    }
+                };
+                Mirror::new(self.limits.iter().map(|&(permits, _)| permits).collect(), state)
+            }
         }
     };
 }
 
-macro_rules! each_of_one_limit {
-    ($subject:expr, $multi:ident => $other:expr, $limiter:ident => $call:expr) => {
-        match $subject {
-            Subject::Multi($multi) => $other,
-            Subject::Fixed($limiter) => $call,
-            Subject::FromFirst($limiter) => $call,
-            Subject::Counter($limiter) => $call,
-            Subject::Sliding($limiter) => $call,
-            Subject::Compact($limiter) => $call,
-            Subject::Log($limiter) => $call,
-            Subject::Weighted($limiter) => $call,
-        }
+windows!(kinds);
+
+macro_rules! each {
+    ($subject:expr, $limiter:ident => $call:expr) => {
+        each_of_one_limit!($subject, $limiter => $call, $limiter => $call)
     };
 }
 
@@ -79,46 +108,6 @@ impl Setup {
     /// The length of the first window.
     pub(crate) fn window_nanos(&self) -> u64 {
         self.limits[0].1
-    }
-
-    /// The limiter that is made so.
-    pub(crate) fn subject<C: Clock>(&self, clock: C) -> Subject<C> {
-        let (rate, slots) = (self.rate(), self.slots);
-        match self.kind {
-            Kind::Fixed => FixedWindow::with_clock(rate, clock).map(Subject::Fixed),
-            Kind::FromFirst => WindowFromFirst::with_clock(rate, clock).map(Subject::FromFirst),
-            Kind::Counter => SlidingCounter::with_clock(rate, clock).map(Subject::Counter),
-            Kind::Sliding => SlidingWindow::with_clock(rate, slots, clock).map(Subject::Sliding),
-            Kind::Compact => SlidingWindow::compact(rate, slots, clock).map(Subject::Compact),
-            Kind::Multi => {
-                let limits = self.limits.iter().map(|&limit| self::rate(limit));
-                MultiWindow::with_clock(limits, slots, clock).map(Subject::Multi)
-            }
-            Kind::Log => SlidingLog::with_capacity(rate, self.capacity, clock).map(Subject::Log),
-            Kind::Weighted => {
-                WeightedLog::with_capacity(rate, self.capacity, clock).map(Subject::Weighted)
-            }
-        }
-        .expect("a setup that is allowed")
-    }
-
-    /// Returns the mirror of the limiter, made at `now`.
-    pub(crate) fn mirror(&self, now: u64) -> Mirror {
-        let (limit, length) = self.limits[0];
-        let lengths: Vec<u64> = self.limits.iter().map(|&(_, length)| length).collect();
-        let state = match self.kind {
-            Kind::Fixed => State::Fixed(reference::Fixed::new(now, length, false)),
-            Kind::Counter => State::Fixed(reference::Fixed::new(now, length, true)),
-            Kind::FromFirst => State::FromFirst(reference::FromFirst::new(now, length, limit)),
-            Kind::Sliding | Kind::Compact | Kind::Multi => {
-                State::Ring(reference::Ring::new(now, &lengths, self.slots))
-            }
-            Kind::Log => State::Log(reference::Log::unit(now, length, self.capacity)),
-            Kind::Weighted => {
-                State::Log(reference::Log::weighted(now, length, self.capacity, limit))
-            }
-        };
-        Mirror::new(self.limits.iter().map(|&(permits, _)| permits).collect(), state)
     }
 }
 
