@@ -31,6 +31,7 @@ mod session;
 mod sessions;
 mod setup;
 mod shared;
+mod units;
 pub mod wire;
 mod work_time;
 

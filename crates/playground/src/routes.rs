@@ -55,7 +55,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
 }
 
 async fn algorithms() -> Json<Vec<AlgorithmForm>> {
-    Json(Algorithm::ALL.into_iter().map(Algorithm::form).collect())
+    Json(Algorithm::all().map(Algorithm::form).collect())
 }
 
 async fn scenarios(State(shared): Playground) -> Json<Vec<Scenario>> {

@@ -21,7 +21,6 @@ mod events;
 mod fields;
 mod play;
 mod requests;
-mod show;
 mod side;
 mod sleep;
 mod streams;
@@ -101,7 +100,7 @@ impl Session {
         let there = self.sides.len();
         for (place, terms) in self.setup.sides.iter().enumerate().skip(there) {
             self.sides_made += 1;
-            self.sides.push(Side::new((place, self.sides_made), *terms, &self.clock));
+            self.sides.push(Side::new((place, self.sides_made), terms.clone(), &self.clock));
         }
     }
 
@@ -130,7 +129,7 @@ impl Session {
         self.setup = setup;
         self.sides.truncate(self.setup.sides.len());
         for (side, terms) in self.sides.iter_mut().zip(&self.setup.sides) {
-            side.change(*terms, &mut self.events);
+            side.change(terms.clone(), &mut self.events);
         }
         self.add_sides();
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Number, Value};
 
-use crate::algorithm::{Algorithm, Parameter, Terms, Values};
+use crate::algorithm::{Algorithm, Numbers, Parameter, Terms};
 use crate::bounds;
 use crate::wire::{FieldProblem, ParameterKind, Setup, SideSetup};
 
@@ -20,7 +20,7 @@ pub(crate) struct CheckedSetup {
 }
 
 /// The limiter of a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CheckedSide {
     pub(crate) terms: Terms,
     pub(crate) per_key: bool,
@@ -91,13 +91,13 @@ type Wrong = Vec<(String, String)>;
 
 fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
     let Some(algorithm) = Algorithm::by_id(&side.algorithm) else {
-        let ids: Vec<_> = Algorithm::ALL.iter().map(|algorithm| algorithm.id()).collect();
+        let ids: Vec<_> = Algorithm::all().map(|algorithm| algorithm.id).collect();
         let given: String = side.algorithm.chars().take(bounds::KEY_LENGTH).collect();
         let message = format!("algorithm is {given:?}: must be one of {}", ids.join(", "));
         return Err(vec![("algorithm".to_owned(), message)]);
     };
     let mut wrong = Vec::new();
-    let parameters = algorithm.parameters();
+    let parameters = algorithm.parameters;
     for id in side.parameters.keys() {
         if !parameters.iter().any(|parameter| parameter.id == id) {
             let ids: Vec<_> = parameters.iter().map(|parameter| parameter.id).collect();
@@ -107,31 +107,34 @@ fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
             wrong.push((given, message));
         }
     }
-    let mut values = Values::new();
+    let mut numbers = Numbers::default();
     for parameter in parameters {
         let given = side.parameters.get(parameter.id);
-        match given.map_or(Ok(parameter.default()), |value| parameter.check(value)) {
-            Ok(value) => _ = values.insert(parameter.id, value),
-            Err(message) => wrong.push((parameter.id.to_owned(), message)),
-        }
+        let number = given.map_or(Ok(parameter.default()), |value| parameter.check(value));
+        let number = number.unwrap_or_else(|message| {
+            wrong.push((parameter.id.to_owned(), message));
+            parameter.default()
+        });
+        numbers.0.insert(parameter.id, number);
     }
     let wait = side.wait.map(|wait| seconds("wait", wait)).transpose();
     let wait = wait.unwrap_or_else(|message| {
         wrong.push(("wait".to_owned(), message));
         None
     });
-    let terms = Terms::new(algorithm, &values).map_err(|error| {
+    let shown = shown(parameters, &numbers);
+    let terms = Terms::new(algorithm, numbers).map_err(|error| {
         wrong.push((error.field().to_owned(), error.to_string()));
     });
     let (Ok(terms), true) = (terms, wrong.is_empty()) else { return Err(wrong) };
-    let shown = SideSetup { parameters: shown(parameters, &values), ..side.clone() };
+    let shown = SideSetup { parameters: shown, ..side.clone() };
     Ok((CheckedSide { terms, per_key: side.per_key, wait }, shown))
 }
 
-fn shown(parameters: &[Parameter], values: &Values) -> BTreeMap<String, Value> {
+fn shown(parameters: &[Parameter], numbers: &Numbers) -> BTreeMap<String, Value> {
     let mut shown = BTreeMap::new();
     for parameter in parameters {
-        let Some(&value) = values.get(parameter.id) else { continue };
+        let Some(&value) = numbers.0.get(parameter.id) else { continue };
         let value = match parameter.kind() {
             ParameterKind::Integer => Value::from(value as u64),
             ParameterKind::Duration => Number::from_f64(value).map_or(Value::Null, Value::Number),

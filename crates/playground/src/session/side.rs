@@ -14,10 +14,10 @@ use super::answer::Answer;
 use super::decisions::DecisionLog;
 use super::events::EventQueue;
 use super::fields::ResponseWriter;
-use super::show;
 use super::sleep::{VirtualTimer, Woken};
 use crate::algorithm::{AnyLimiter, SharedClock};
 use crate::setup::CheckedSide;
+use crate::units;
 use crate::wire::{Decision, InUse, KeyState, Outcome, SideFrame, State, Totals};
 
 /// A request.
@@ -68,6 +68,7 @@ impl Side {
         let mut side = Side {
             place,
             id,
+            writer: ResponseWriter::new(&terms),
             terms,
             clock: Arc::clone(clock),
             timer: VirtualTimer::new(Arc::clone(clock)),
@@ -79,7 +80,6 @@ impl Side {
             refused: 0,
             decisions: DecisionLog::default(),
             last: None,
-            writer: ResponseWriter::new(&terms),
         };
         side.begin();
         side
@@ -96,8 +96,9 @@ impl Side {
     /// Puts other terms in force: in the limiters as they are if the engine can, or else in new ones. Then
     /// what was used is forgotten, and requests that wait give up.
     pub(super) fn change(&mut self, terms: CheckedSide, events: &mut EventQueue) {
-        let old = std::mem::replace(&mut self.terms, terms);
         self.writer = ResponseWriter::new(&terms);
+        let old = std::mem::replace(&mut self.terms, terms);
+        let terms = &self.terms;
         let is_kept = old.terms == terms.terms;
         let mut limiters = self.limiters.values();
         let is_changed = old.per_key == terms.per_key
@@ -145,11 +146,11 @@ impl Side {
         let state = &answer.state;
         self.decisions.push(Decision {
             n: request.n,
-            at: show::seconds(now_nanos),
+            at: units::seconds(now_nanos),
             key: request.key.to_string(),
             cost: request.cost,
             outcome,
-            waited: since_nanos.map(|since| show::seconds(now_nanos.saturating_sub(since))),
+            waited: since_nanos.map(|since| units::seconds(now_nanos.saturating_sub(since))),
             remaining: state.remaining,
             retry_after: state.retry_after.map(|wait| wait.as_secs_f64()),
             reset_after: state.reset_after.map(|wait| wait.as_secs_f64()),
@@ -200,12 +201,12 @@ impl Side {
         let held = self.held.values().filter(|held| held.limiter == *key);
         let in_use = held.map(|held| InUse {
             key: held.request.key.to_string(),
-            since: show::seconds(held.since_nanos),
-            until: show::seconds(held.until_nanos),
+            since: units::seconds(held.since_nanos),
+            until: units::seconds(held.until_nanos),
             cost: held.request.cost,
         });
-        let shape =
-            show::shape(limiter, &self.terms.terms, self.clock.now_nanos(), in_use.collect());
+        let now_nanos = self.clock.now_nanos();
+        let shape = limiter.shape(&self.terms.terms, now_nanos, in_use.collect());
         KeyState { key: (!key.is_empty()).then(|| key.to_string()), state: State { shape, line } }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::show::real;
 use crate::command::CheckedStream;
+use crate::units::real;
 use crate::wire::{Spacing, Stream};
 
 /// A stream that runs.

@@ -1,9 +1,10 @@
 //! Readers: what they are told.
 
+use super::Session;
 use super::play::Playing;
 use super::streams::Running;
-use super::{Session, show};
 use crate::bounds;
+use crate::units;
 use crate::wire::Frame;
 
 /// A reader's place in a session: the events up to it were told.
@@ -42,7 +43,7 @@ impl Session {
         }
         Frame {
             run: self.run,
-            at: show::seconds(self.now_nanos()),
+            at: units::seconds(self.now_nanos()),
             speed: self.setup.speed,
             slowed,
             streams: self.streams.iter().map(Running::shown).collect(),

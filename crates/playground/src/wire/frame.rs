@@ -201,6 +201,13 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// Returns the state of a limiter that tells nothing.
+    pub(crate) fn empty() -> Shape {
+        Shape::Windows { windows: Vec::new() }
+    }
+}
+
 /// Permits that count in a span of time.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct WindowState {

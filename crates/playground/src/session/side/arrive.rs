@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sluicegate::concurrency::InFlight;
 use sluicegate::shaper::ShaperError;
+use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, ConfigError};
 
 use super::super::answer::Answer;
@@ -24,34 +25,31 @@ impl Side {
             }
         };
         match (&*limiter, self.terms.wait) {
-            (AnyLimiter::LeakyQueue(_), _) => self.enter_queue(request, &limiter, events),
-            (AnyLimiter::Concurrency(limit), None) => match limit.try_acquire_owned(request.cost) {
+            (AnyLimiter::Queue(_), _) => self.enter_queue(request, &limiter, events),
+            (AnyLimiter::InFlight(limit), None) => match limit.try_acquire_owned(request.cost) {
                 Ok(guard) => self.hold(request, None, guard, events),
                 Err(denied) => self.conclude(&request, None, denied.into()),
             },
-            (AnyLimiter::Concurrency(limit), Some(longest)) => {
+            (AnyLimiter::InFlight(limit), Some(longest)) => {
                 let entering = limit.acquire_owned(request.cost);
                 let entering = entering.timeout(longest).timer(self.timer.clone());
                 let answer = async move { LineAnswer::InFlight(entering.await) };
                 self.stand_in_line(request, Box::pin(answer), events);
             }
-            (limiter_of_rate, None) => {
-                let answer = limiter_of_rate.rate().map(|rate| rate.try_acquire(request.cost));
-                if let Some(answer) = answer {
-                    self.conclude(&request, None, answer.into());
-                }
+            (AnyLimiter::Rate(limiter), None) => {
+                let answer = limiter.try_acquire(request.cost);
+                self.conclude(&request, None, answer.into());
             }
-            (_, Some(longest)) => {
+            (AnyLimiter::Rate(_), Some(longest)) => {
                 let (limiter, cost) = (Arc::clone(&limiter), request.cost);
                 let timer = self.timer.clone();
                 let answer = async move {
-                    let waiting = limiter.rate().map(|rate| rate.acquire(cost));
-                    match waiting {
-                        Some(waiting) => {
-                            LineAnswer::Rate(waiting.timeout(longest).timer(timer).await)
+                    LineAnswer::Rate(match &*limiter {
+                        AnyLimiter::Rate(limiter) => {
+                            limiter.acquire(cost).timeout(longest).timer(timer).await
                         }
-                        None => LineAnswer::Rate(Err(sluicegate::wait::AcquireError::Closed)),
-                    }
+                        _ => Err(AcquireError::Closed),
+                    })
                 };
                 self.stand_in_line(request, Box::pin(answer), events);
             }
@@ -66,7 +64,7 @@ impl Side {
             return Ok(Arc::clone(limiter));
         }
         let line = if self.terms.per_key { bounds::LINE_OF_KEY } else { bounds::LINE };
-        let limiter = Arc::new(AnyLimiter::new(&self.terms.terms, &self.clock, line)?);
+        let limiter = Arc::new(self.terms.terms.limiter(&self.clock, line)?);
         self.limiters.insert(key.into(), Arc::clone(&limiter));
         Ok(limiter)
     }
@@ -83,7 +81,7 @@ impl Side {
         let until_nanos = now_nanos.saturating_add(request.hold_nanos);
         let limiter: Arc<str> = self.limiter_key(&request.key).into();
         let available = self.limiters.get(&limiter).and_then(|limiter| match &**limiter {
-            AnyLimiter::Concurrency(limit) => Some(limit.available()),
+            AnyLimiter::InFlight(limit) => Some(limit.available()),
             _ => None,
         });
         self.conclude(&request, since_nanos, Answer::granted_with(available));
@@ -95,7 +93,7 @@ impl Side {
 
     /// Takes a place in a queue, and waits until it leaves that.
     fn enter_queue(&mut self, request: Request, limiter: &AnyLimiter, events: &mut EventQueue) {
-        let AnyLimiter::LeakyQueue(shaper) = limiter else { return };
+        let AnyLimiter::Queue(shaper) = limiter else { return };
         let longest = self.terms.wait.unwrap_or(Duration::MAX);
         match shaper.shape_within(request.cost, longest) {
             Ok(departure) if departure.ready_after().is_zero() => {

@@ -10,8 +10,8 @@ use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, Grant};
 
 use super::super::events::{Event, EventKey, EventQueue};
-use super::super::show;
 use super::{Request, Side};
+use crate::units;
 use crate::wire::{Decision, InLine, Outcome};
 
 /// A request that waits.
@@ -47,8 +47,8 @@ impl Caller {
             n: self.request.n,
             key: self.request.key.to_string(),
             cost: self.request.cost,
-            since: show::seconds(self.since_nanos),
-            turn_at: self.turn_nanos.map(show::seconds),
+            since: units::seconds(self.since_nanos),
+            turn_at: self.turn_nanos.map(units::seconds),
         }
     }
 }
@@ -93,7 +93,7 @@ impl Side {
         let Request { n, ref key, cost, .. } = caller.request;
         self.decisions.push(Decision {
             n,
-            at: show::seconds(self.clock.now_nanos()),
+            at: units::seconds(self.clock.now_nanos()),
             key: key.to_string(),
             cost,
             outcome: Outcome::Waiting,
