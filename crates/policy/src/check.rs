@@ -10,6 +10,7 @@ mod form;
 mod given;
 mod key;
 mod kind;
+mod kinds;
 mod level;
 mod limiter;
 mod messages;
@@ -24,6 +25,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use self::given::time;
+pub(crate) use self::kinds::{KINDS, KindFields, POLICIES, kind_names};
 use crate::problem::{Problem, escaped};
 use crate::tree::Node;
 use crate::{Format, LevelPolicy, LimiterPolicy};

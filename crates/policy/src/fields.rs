@@ -5,12 +5,10 @@ mod penalty;
 mod redis;
 mod requests;
 mod tables;
-mod words;
 
 use crate::tree::Value;
 
-pub(crate) use self::tables::{KINDS, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP};
-pub(crate) use self::words::{default_of, schema_of_words};
+pub(crate) use self::tables::{LEVEL, LIMITER, MAX_NAME, TOP};
 
 /// The largest number that is read as it is written.
 const MAX_SIZE: u64 = u64::MAX;
@@ -28,7 +26,7 @@ const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
-    /// True if the table must have it. Which fields a limiter must have depends on its [`KINDS`].
+    /// True if the table must have it. Which fields a limiter must have depends on its kind.
     pub(crate) is_needed: bool,
     pub(crate) about: &'static str,
 }
@@ -51,6 +49,8 @@ pub(crate) enum Form {
     Memory,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// The name of a kind of limiter.
+    Policy,
     /// A value or a list of at least one.
     OneOrMany(&'static Form),
     /// A table with these fields, such as the example.
@@ -76,27 +76,6 @@ pub(crate) enum Form {
     Overrides,
     /// Anything: the field is another program's.
     Any,
-}
-
-/// A kind of limiter, and the fields that only some kinds have.
-#[derive(Debug)]
-pub(crate) struct KindFields {
-    pub(crate) policy: &'static str,
-    pub(crate) mode: Option<&'static str>,
-    /// Its name in messages.
-    pub(crate) shown: &'static str,
-    pub(crate) needed: &'static [&'static str],
-    /// It needs exactly one of these.
-    pub(crate) either: &'static [&'static str],
-    pub(crate) optional: &'static [&'static str],
-    pub(crate) about: &'static str,
-}
-
-impl KindFields {
-    /// Returns the fields of the kind, without those that every limiter may have.
-    pub(crate) fn own(&self) -> impl Iterator<Item = &'static str> {
-        self.needed.iter().chain(self.either).chain(self.optional).copied()
-    }
 }
 
 /// Fields that every limiter may have, but not one that is part of another.
@@ -193,6 +172,7 @@ impl Form {
             Form::Overrides => {
                 "expected a table such as { \"10.0.0.7\" = { limit = 100 } }".to_owned()
             }
+            Form::Policy => "expected the name of a kind of limiter".to_owned(),
             Form::Any => "expected anything".to_owned(),
         }
     }

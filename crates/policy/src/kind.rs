@@ -1,22 +1,28 @@
 //! The limiters that a policy can name, and their numbers.
 
-mod display;
+mod bound;
 mod memory;
 mod on_redis;
 mod parts;
+mod small;
 mod steady;
+mod words;
 
+use self::bound::{ceil, earned, most_of_bucket, most_of_days, shortest_day, windows_of};
 pub(crate) use self::parts::match_parts;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use humantime::format_duration;
+use indicatif::HumanCount;
 use sluicegate::calendar::{Budget, Calendar, CalendarError, CalendarWindow, Weekday};
 use sluicegate::compose::All;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, Refill,
-    SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
+    ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, Quota, Rate, SlidingCounter, SlidingLog,
+    SlidingWindow, TokenBucket,
 };
 
 use crate::SharedClock;
@@ -92,16 +98,74 @@ pub enum Kind {
     All(Vec<Kind>),
 }
 
-/// The most requests that a weighted log remembers.
-const MAX_LINES: u64 = (1 << 24) - 2;
-
-/// The most slots of a window.
-const MAX_SLOTS: u32 = 65_536;
-
-/// Returns a rate of the same period with another number of permits, or the same rate if there is none.
-fn with_permits(rate: Rate, permits: u64) -> Rate {
-    Rate::new(permits, rate.period()).unwrap_or(rate)
+/// Makes the limiter of a kind, and passes it on to the macro `$bucket` or `$window`, or the parts of an `All`
+/// to `$all`. Windows that follow the calendar read the time from `$unix`.
+macro_rules! limiter_of {
+    ($kind:expr, $clock:expr, $unix:expr, $bucket:ident, $window:ident, $all:ident) => {
+        match $kind {
+            Kind::TokenBucket { quota, initial } => {
+                $bucket!(TokenBucket::with_clock(*quota, $clock).starting_with(*initial)?)
+            }
+            Kind::Gcra { interval, tolerance } => {
+                $bucket!(Gcra::with_clock(*interval, *tolerance, $clock)?)
+            }
+            Kind::LeakyMeter(quota) => $bucket!(LeakyBucket::meter_with_clock(*quota, $clock)),
+            Kind::LeakyMinInterval(rate) => {
+                $bucket!(LeakyBucket::min_interval_with_clock(*rate, $clock))
+            }
+            Kind::FixedWindow(limit) => $window!(FixedWindow::with_clock(*limit, $unix)?),
+            Kind::WindowFromFirst(limit) => $window!(WindowFromFirst::with_clock(*limit, $clock)?),
+            Kind::SlidingWindow { limit, slots } => {
+                $window!(SlidingWindow::compact(*limit, *slots, $clock)?)
+            }
+            Kind::SlidingCounter(limit) => $window!(SlidingCounter::with_clock(*limit, $clock)?),
+            Kind::SlidingLog(limit) => $window!(SlidingLog::with_clock(*limit, $clock)?),
+            Kind::WeightedLog { limit, capacity } => {
+                $window!(WeightedLog::with_capacity(*limit, *capacity, $clock)?)
+            }
+            Kind::MultiWindow { limits, slots } => {
+                $window!(MultiWindow::with_clock(limits.iter().copied(), *slots, $clock)?)
+            }
+            Kind::CalendarWindow { limit, calendar } => {
+                $window!(CalendarWindow::with_clock(*limit, calendar.clone(), $unix)?)
+            }
+            Kind::Budget { amounts, zone } => {
+                let budget = Budget::with_clock(amounts[0], zone, $unix)?;
+                let mut days = Weekday::ALL.into_iter().zip(amounts);
+                $window!(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
+            }
+            Kind::All(parts) => $all!(parts),
+        }
+    };
 }
+#[cfg(feature = "registry")]
+pub(crate) use limiter_of;
+
+/// Passes the types of limiters to the macro `$walk`: a name, the type, whether it is a bucket, a window with
+/// one limit or with several, and whether a decision is inlined into the caller.
+#[cfg(feature = "registry")]
+macro_rules! limiter_types {
+    ($walk:ident) => {
+        $walk! {
+            (TokenBucket, TokenBucket<SharedClock>, bucket, inlined)
+            (Gcra, Gcra<SharedClock>, bucket, inlined)
+            (LeakyBucket, LeakyBucket<SharedClock>, bucket, inlined)
+            (FixedWindow, FixedWindow<SharedClock>, window, inlined)
+            (WindowFromFirst, WindowFromFirst<SharedClock>, window, inlined)
+            (SlidingWindow, SlidingWindow<SharedClock>, window, inlined)
+            (CompactWindow, SlidingWindow<SharedClock, Compact>, window, called)
+            (SlidingCounter, SlidingCounter<SharedClock>, window, inlined)
+            (SlidingLog, SlidingLog<SharedClock>, window, called)
+            (WeightedLog, WeightedLog<SharedClock>, window, called)
+            (MultiWindow, MultiWindow<SharedClock>, windows, called)
+            (CalendarWindow, CalendarWindow<SharedClock>, window, called)
+            (Budget, Budget<SharedClock>, windows, called)
+            (All, All<LimiterOfKind>, parts, called)
+        }
+    };
+}
+#[cfg(feature = "registry")]
+pub(crate) use limiter_types;
 
 /// Invalid numbers: no limiter can be built from them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -123,110 +187,53 @@ impl Kind {
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
     /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
     pub fn limiter(&self, clock: SharedClock) -> Result<BoxedLimiter, Unbuildable> {
-        Ok(match self {
-            Kind::TokenBucket { quota, initial } => {
-                Box::new(TokenBucket::with_clock(*quota, clock).starting_with(*initial)?)
-            }
-            Kind::Gcra { interval, tolerance } => {
-                Box::new(Gcra::with_clock(*interval, *tolerance, clock)?)
-            }
-            Kind::LeakyMeter(quota) => Box::new(LeakyBucket::meter_with_clock(*quota, clock)),
-            Kind::LeakyMinInterval(rate) => {
-                Box::new(LeakyBucket::min_interval_with_clock(*rate, clock))
-            }
-            Kind::FixedWindow(limit) => Box::new(FixedWindow::with_clock(*limit, clock)?),
-            Kind::WindowFromFirst(limit) => Box::new(WindowFromFirst::with_clock(*limit, clock)?),
-            Kind::SlidingWindow { limit, slots } => {
-                Box::new(SlidingWindow::compact(*limit, *slots, clock)?)
-            }
-            Kind::SlidingCounter(limit) => Box::new(SlidingCounter::with_clock(*limit, clock)?),
-            Kind::SlidingLog(limit) => Box::new(SlidingLog::with_clock(*limit, clock)?),
-            Kind::WeightedLog { limit, capacity } => {
-                Box::new(WeightedLog::with_capacity(*limit, *capacity, clock)?)
-            }
-            Kind::MultiWindow { limits, slots } => {
-                Box::new(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
-            }
-            Kind::CalendarWindow { limit, calendar } => {
-                Box::new(CalendarWindow::with_clock(*limit, calendar.clone(), clock)?)
-            }
-            Kind::Budget { amounts, zone } => {
-                let budget = Budget::with_clock(amounts[0], zone, clock)?;
-                let mut days = Weekday::ALL.into_iter().zip(amounts);
-                Box::new(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
-            }
-            Kind::All(parts) => {
-                let parts: Result<Vec<_>, _> =
-                    parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
-                Box::new(All::new(parts?)?)
-            }
-        })
+        macro_rules! boxed {
+            ($limiter:expr) => {
+                Box::new($limiter)
+            };
+        }
+        macro_rules! all {
+            ($parts:expr) => {{
+                let parts = $parts.iter().map(|part| part.limiter(Arc::clone(&clock)));
+                Box::new(All::new(parts.collect::<Result<Vec<_>, _>>()?)?)
+            }};
+        }
+        Ok(limiter_of!(self, clock, clock, boxed, boxed, all))
     }
 
-    /// Describes the parts of the limiter: the windows of a `MultiWindow` and the limiters
-    /// of an `All`, in the order of [`Denied::which`](sluicegate::Denied::which). Empty for
-    /// any other.
+    /// Returns the quota of a bucket that has one.
     #[must_use]
-    pub fn parts(&self) -> Vec<String> {
+    pub fn quota(&self) -> Option<&Quota> {
         match self {
-            Kind::MultiWindow { limits, .. } => {
-                limits.iter().map(|limit| display::in_any(*limit)).collect()
-            }
-            Kind::All(parts) => parts.iter().map(Kind::to_string).collect(),
-            _ => Vec::new(),
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => Some(quota),
+            _ => None,
         }
     }
 
-    /// Returns true if an idle key is the same as one that was never seen, so that a store may
-    /// forget it. It is not if a bucket starts with less, or counts its periods from its start.
+    /// Returns the limit of a window that has one, and its length.
     #[must_use]
-    pub fn is_new_when_full(&self) -> bool {
-        match self {
-            Kind::TokenBucket { quota, initial } => {
-                quota.refill() == Refill::Smooth && *initial == quota.burst()
-            }
-            Kind::All(parts) => parts.iter().all(Kind::is_new_when_full),
-            _ => true,
-        }
+    pub fn window(&self) -> Option<Rate> {
+        self.clone().window_mut().copied()
     }
 
-    /// Checks the numbers as [`limiter`](Kind::limiter) does, without the memory that a limiter of these
-    /// numbers takes.
-    pub(crate) fn check(&self) -> Result<(), Unbuildable> {
-        // The time on the clock does not affect whether it can be built.
-        self.small().limiter(Arc::new(ManualClock::new())).map(drop)
+    /// Returns the same window with another limit, or `None` if it is none that has a
+    /// [`window`](Kind::window).
+    #[must_use]
+    pub fn with_window(&self, window: Rate) -> Option<Kind> {
+        let mut kind = self.clone();
+        *kind.window_mut()? = window;
+        Some(kind)
     }
 
-    /// Returns a kind that takes little memory, and can be built if and only if this one can. Numbers
-    /// that the engine refuses are left as they are: it does so before it allocates.
-    fn small(&self) -> Kind {
-        /// The largest limit of a sliding window that fits whatever its length and its slots are.
-        const FITS_IN_ANY_WINDOW: u64 = 1 << 24;
+    fn window_mut(&mut self) -> Option<&mut Rate> {
         match self {
-            // The engine checks a limit that it remembers, but nothing else about it.
-            Kind::SlidingLog(limit) if limit.permits() <= 1 << 24 => {
-                Kind::SlidingLog(with_permits(*limit, 1))
-            }
-            Kind::WeightedLog { limit, capacity: 1..=MAX_LINES } => {
-                Kind::WeightedLog { limit: *limit, capacity: 1 }
-            }
-            Kind::SlidingWindow { limit, slots: 1..=MAX_SLOTS }
-                if limit.permits() <= FITS_IN_ANY_WINDOW =>
-            {
-                Kind::SlidingWindow { limit: *limit, slots: 1 }
-            }
-            // The slots of all windows are numbered in the shortest one's, by as many bits as the
-            // longest one takes; the largest limit takes the other bits.
-            Kind::MultiWindow { limits, slots } if (4..=64).contains(&limits.len()) => {
-                let decisive = [
-                    limits.iter().min_by_key(|limit| limit.period()),
-                    limits.iter().max_by_key(|limit| limit.period()),
-                    limits.iter().max_by_key(|limit| limit.permits()),
-                ];
-                let limits = decisive.into_iter().flatten().copied().collect();
-                Kind::MultiWindow { limits, slots: *slots }
-            }
-            other => other.clone(),
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingCounter(limit)
+            | Kind::SlidingLog(limit)
+            | Kind::WeightedLog { limit, .. } => Some(limit),
+            _ => None,
         }
     }
 
@@ -254,12 +261,128 @@ impl Kind {
         }
     }
 
-    /// Returns true if a request for more than one permit is always refused.
-    pub(crate) fn takes_only_one(&self) -> bool {
+    /// Returns the most permits that are granted in any span of this length to callers that take no
+    /// credit: the engine's proved bound for one key. What is taken by force, by reservations or by
+    /// settlements comes on top, at most the quota's `max_debt`.
+    ///
+    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
+    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
+    /// window. 0 for no time.
+    #[must_use]
+    pub fn most_in(&self, time: Duration) -> u64 {
+        // The time from the first grant in a span to the last one that still is.
+        let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
+        let windows = |length: Duration| ceil(time, length);
+        let most = match self {
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
+                most_of_bucket(quota, between)
+            }
+            Kind::Gcra { interval, tolerance } => {
+                1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
+            }
+            Kind::LeakyMinInterval(rate) => 1 + earned(*rate, between),
+            // The end of one window, and all others that begin in this time.
+            Kind::FixedWindow(limit) => u128::from(limit.permits()) * (windows(limit.period()) + 1),
+            // The first request of the first one is before the span, or all windows begin in it.
+            Kind::WindowFromFirst(limit) => {
+                u128::from(limit.permits()) * (windows(limit.period()) + 1) - 1
+            }
+            // Less than twice the limit in any span of a window, and the limit in each window.
+            Kind::SlidingCounter(limit) => {
+                let (permits, windows) = (u128::from(limit.permits()), windows(limit.period()));
+                ((2 * permits - 1) * windows).min(permits * (windows + 1))
+            }
+            Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingLog(limit)
+            | Kind::WeightedLog { limit, .. } => {
+                u128::from(limit.permits()) * windows(limit.period())
+            }
+            Kind::MultiWindow { limits, .. } => limits
+                .iter()
+                .map(|limit| u128::from(limit.permits()) * windows(limit.period()))
+                .min()
+                .unwrap_or(0),
+            Kind::CalendarWindow { limit, calendar } => {
+                u128::from(*limit) * windows_of(calendar, time)
+            }
+            Kind::Budget { amounts, zone } => {
+                most_of_days(amounts, windows(shortest_day(Some(zone))) + 1)
+            }
+            Kind::All(parts) => {
+                return parts.iter().map(|part| part.most_in(time)).min().unwrap_or(0);
+            }
+        };
+        u64::try_from(most).unwrap_or(u64::MAX)
+    }
+
+    /// Returns why more may be admitted than the limit says, if so.
+    pub(crate) fn why(&self) -> Option<&'static str> {
         match self {
-            Kind::SlidingLog(_) => true,
-            Kind::All(parts) => parts.iter().any(Kind::takes_only_one),
-            _ => false,
+            // Two of them are a window apart.
+            Kind::WindowFromFirst(limit) if limit.permits() == 1 => None,
+            Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
+                "About twice the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
+            ),
+            Kind::SlidingCounter(_) => Some(
+                "Less than twice the limit can be admitted in any interval: the requests of the \
+                 previous window are assumed to be spread evenly over it.",
+            ),
+            Kind::CalendarWindow { .. } | Kind::Budget { .. } => Some(
+                "More than the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
+            ),
+            Kind::TokenBucket { .. } | Kind::LeakyMeter(_) | Kind::Gcra { .. } => Some(
+                "This is a full burst after an idle time, plus the tokens earned in that time.",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Describes the limiter in words.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::TokenBucket { quota, initial } => words::token_bucket(*quota, *initial, f),
+            Kind::Gcra { interval, tolerance } => {
+                let (interval, tolerance) =
+                    (format_duration(*interval), format_duration(*tolerance));
+                write!(f, "gcra: every {interval}, up to {tolerance} early")
+            }
+            Kind::LeakyMeter(quota) => {
+                let holds = HumanCount(quota.burst());
+                write!(f, "leaky bucket: holds {holds}, leaks {}", words::per(quota.rate()))
+            }
+            Kind::LeakyMinInterval(rate) if rate.permits() == 1 => {
+                write!(f, "leaky bucket: at least {} apart", format_duration(rate.period()))
+            }
+            Kind::LeakyMinInterval(rate) => {
+                write!(f, "leaky bucket: {}, evenly apart", words::per(*rate))
+            }
+            Kind::FixedWindow(limit) => {
+                write!(f, "fixed window: {}, aligned to the clock", words::per(*limit))
+            }
+            Kind::WindowFromFirst(limit) => {
+                write!(f, "fixed window: {}, starting at the first request", words::per(*limit))
+            }
+            Kind::SlidingWindow { limit, slots } => {
+                write!(f, "sliding window: {}, {slots} slots", words::in_any(*limit))
+            }
+            Kind::SlidingCounter(limit) => write!(f, "sliding counter: {}", words::per(*limit)),
+            Kind::SlidingLog(limit) => write!(f, "sliding log: {}", words::in_any(*limit)),
+            Kind::WeightedLog { limit, .. } => write!(f, "weighted log: {}", words::in_any(*limit)),
+            Kind::MultiWindow { .. } => write!(f, "multi window: {}", self.parts().join(", ")),
+            Kind::CalendarWindow { limit, calendar } => {
+                let (unit, zone) = (words::unit(calendar), calendar.zone().unwrap_or("a zone"));
+                write!(f, "calendar window: {} per {unit}, {zone}", HumanCount(*limit))
+            }
+            Kind::Budget { amounts, zone } => {
+                f.write_str("budget: ")?;
+                words::days(amounts, f)?;
+                write!(f, ", {zone}")
+            }
+            Kind::All(_) => write!(f, "all of: {}", self.parts().join("; ")),
         }
     }
 }

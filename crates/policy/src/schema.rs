@@ -1,11 +1,12 @@
 //! The JSON Schema of policies, made from the same [fields](crate::fields) as the checks.
 
+mod words;
+
 use serde_json::{Map, Value, json};
 
-use crate::fields::{
-    COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP, default_of,
-    schema_of_words,
-};
+use self::words::{default_of, schema_of_words};
+use crate::check::{KINDS, KindFields, POLICIES, kind_names};
+use crate::fields::{COMMON, Field, Form, LEVEL, LIMITER, MAX_NAME, TOP};
 
 /// Times as `humantime` reads them, loosely: a number and a unit, once or more.
 const TIME: &str = r"^\s*(0|([0-9][0-9.]*\s*[A-Za-zµμ]+\s*)+)$";
@@ -52,7 +53,7 @@ fn level() -> Value {
     if let Some(key) = level["properties"]["key"].as_object_mut() {
         key.remove("default");
     }
-    level["properties"]["policy"] = schema_of_words("policy", &SETTLEABLE);
+    level["properties"]["policy"] = schema_of_words("policy", &kind_names(|kind| kind.in_levels));
     level
 }
 
@@ -147,16 +148,7 @@ fn of_store() -> Value {
 
 /// Returns the kinds of limiters that a server can keep, and the fields that have no effect there.
 fn of_redis() -> Value {
-    let kinds = [
-        "token_bucket",
-        "gcra",
-        "leaky_bucket",
-        "fixed_window",
-        "sliding_window",
-        "sliding_counter",
-        "sliding_log",
-        "weighted_log",
-    ];
+    let kinds = kind_names(|kind| kind.on_servers);
     let given = ["max_keys", "memory", "keys", "when_full", "wait", "penalty"];
     let given: Vec<Value> = given.iter().map(|field| json!({ "required": [field] })).collect();
     json!({
@@ -183,6 +175,7 @@ fn form(name: &str, form_of_value: &Form) -> Value {
         }),
         Form::Memory => json!({ "type": "string", "pattern": MEMORY, "examples": ["64 MiB"] }),
         Form::Word(words) => schema_of_words(name, words),
+        Form::Policy => schema_of_words(name, &POLICIES),
         Form::OneOrMany(one) => {
             let list = json!({ "type": "array", "items": form(name, one), "minItems": 1 });
             json!({ "anyOf": [form(name, one), list] })

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{ManualClock, Quota};
+use sluicegate::{ManualClock, Quota, Rate};
 
 use super::keys::{Keys, keys};
 use super::offenders::Offenders;
@@ -66,20 +66,16 @@ fn shortest(kind: &Kind) -> Duration {
         let nanos = rate.period().as_nanos() * u128::from(quota.burst());
         Duration::from_nanos(u64::try_from(nanos / u128::from(rate.permits())).unwrap_or(u64::MAX))
     };
+    if let Some(quota) = kind.quota() {
+        return refill(quota);
+    }
     match kind {
-        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => refill(quota),
         Kind::Gcra { interval, tolerance } => interval.saturating_add(*tolerance),
         Kind::LeakyMinInterval(rate) => refill(&Quota::new(*rate)).min(rate.period()),
-        Kind::FixedWindow(limit)
-        | Kind::WindowFromFirst(limit)
-        | Kind::SlidingCounter(limit)
-        | Kind::SlidingLog(limit)
-        | Kind::SlidingWindow { limit, .. }
-        | Kind::WeightedLog { limit, .. } => limit.period(),
         Kind::MultiWindow { limits, .. } => {
             limits.iter().map(|limit| limit.period()).min().unwrap_or(Duration::MAX)
         }
-        Kind::CalendarWindow { .. } | Kind::Budget { .. } => Duration::MAX,
         Kind::All(parts) => parts.iter().map(shortest).min().unwrap_or(Duration::MAX),
+        _ => kind.window().map_or(Duration::MAX, Rate::period),
     }
 }

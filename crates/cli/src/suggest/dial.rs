@@ -65,12 +65,6 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
     Ok(match kind {
         Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
         Kind::Gcra { .. } => kind.most_at_once(),
-        Kind::FixedWindow(limit)
-        | Kind::WindowFromFirst(limit)
-        | Kind::SlidingWindow { limit, .. }
-        | Kind::SlidingCounter(limit)
-        | Kind::SlidingLog(limit)
-        | Kind::WeightedLog { limit, .. } => limit.permits(),
         Kind::MultiWindow { limits, .. } => limits.first().map_or(0, |limit| limit.permits()),
         Kind::CalendarWindow { limit, .. } => *limit,
         Kind::LeakyMinInterval(_) => {
@@ -80,6 +74,7 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
             return Err("a budget has an amount for each day; a `calendar_window` has one limit");
         }
         Kind::All(_) => return Err("its parts have limits of their own"),
+        _ => kind.window().ok_or("it has no limit")?.permits(),
     })
 }
 
@@ -101,13 +96,6 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
             let tolerance = Duration::from_nanos(u64::try_from(nanos).ok()?);
             Kind::Gcra { interval: *interval, tolerance }
         }
-        Kind::FixedWindow(of) => Kind::FixedWindow(rate(of)?),
-        Kind::WindowFromFirst(of) => Kind::WindowFromFirst(rate(of)?),
-        Kind::SlidingWindow { limit: of, slots } => {
-            Kind::SlidingWindow { limit: rate(of)?, slots: *slots }
-        }
-        Kind::SlidingCounter(of) => Kind::SlidingCounter(rate(of)?),
-        Kind::SlidingLog(of) => Kind::SlidingLog(rate(of)?),
         // A capacity that is left out is the limit, and a larger one never matters.
         Kind::WeightedLog { limit: of, capacity } => Kind::WeightedLog {
             limit: rate(of)?,
@@ -119,7 +107,7 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
         Kind::CalendarWindow { calendar, .. } => {
             Kind::CalendarWindow { limit, calendar: calendar.clone() }
         }
-        Kind::LeakyMinInterval(_) | Kind::Budget { .. } | Kind::All(_) => return None,
+        _ => kind.with_window(rate(&kind.window()?)?)?,
     })
 }
 

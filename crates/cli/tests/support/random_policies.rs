@@ -6,8 +6,11 @@ mod logs;
 mod requests;
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
+use serde_json::Value;
 use sluicegate_cli::policy::Policy;
+use sluicegate_policy::json_schema;
 
 pub(crate) use self::logs::log;
 
@@ -17,21 +20,24 @@ const LIMITERS: u64 = 4;
 /// The factor of limits for requests that take a permit for each byte.
 const BYTES: u64 = 20_000;
 
-const KINDS: [&str; 13] = [
-    "token_bucket",
-    "gcra",
-    "meter",
-    "min_interval",
-    "fixed_window",
-    "first",
-    "sliding_window",
-    "sliding_counter",
-    "sliding_log",
-    "weighted_log",
-    "multi_window",
-    "calendar_window",
-    "budget",
-];
+/// A kind of limiter, and the fields that it needs.
+type Kind = (String, Vec<String>);
+
+/// The kinds that a policy can name, by the JSON Schema of policies, but `all`. Those with a mode are by that.
+static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    let schema: Value = serde_json::from_str(&json_schema()).expect("it is JSON");
+    let rules = schema["$defs"]["part"]["allOf"].as_array().expect("a rule for each kind");
+    let text = |value: &Value| value.as_str().expect("a name").to_owned();
+    let kind = |rule: &Value| {
+        let given = &rule["if"]["properties"];
+        let name = [&given["mode"]["const"], &given["policy"]["const"]]
+            .into_iter()
+            .find(|name| name.is_string());
+        let needed = rule["then"]["required"].as_array().expect("the fields that it needs");
+        (text(name.expect("it has a name")), needed.iter().map(text).collect())
+    };
+    rules.iter().map(kind).filter(|(name, _): &Kind| name != "all").collect()
+});
 
 const ZONES: [&str; 6] = [
     "UTC",
@@ -87,8 +93,12 @@ fn limiter(numbers: &mut Numbers, place: u64) -> String {
     panic!("none of 50 limiters can be built");
 }
 
+fn any_kind(numbers: &mut Numbers) -> &'static str {
+    &KINDS[numbers.below(KINDS.len() as u64) as usize].0
+}
+
 fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
-    let kind = if numbers.one_in(6) { "all" } else { numbers.pick(&KINDS) };
+    let kind = if numbers.one_in(6) { "all" } else { any_kind(numbers) };
     let cost = requests::cost(numbers);
     let scale = if cost.contains("bytes") { BYTES } else { 1 };
     let fields = fields(numbers, kind, scale);
@@ -139,7 +149,6 @@ fn penalty(numbers: &mut Numbers) -> String {
 fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
     let policy = match kind {
         "meter" | "min_interval" => "leaky_bucket",
-        "first" => "fixed_window",
         kind => kind,
     };
     let limit = |numbers: &mut Numbers| format!("limit = {}", (1 + numbers.below(40)) * scale);
@@ -162,10 +171,6 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
                 fields.push(format!("max_debt = {}", numbers.below(most)));
             }
         }
-        "gcra" => {
-            fields.push(every(numbers));
-            fields.push(format!("tolerance = \"{}\"", time(numbers)));
-        }
         "meter" => {
             fields.extend(["mode = \"meter\"".to_owned(), limit(numbers), rate(numbers, scale)]);
         }
@@ -174,13 +179,13 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
             let is_rate = numbers.one_in(2);
             fields.push(if is_rate { rate(numbers, 1) } else { every(numbers) });
         }
-        "fixed_window" | "first" | "sliding_counter" | "sliding_window" => {
+        "fixed_window" | "sliding_window" => {
             fields.extend([limit(numbers), every(numbers)]);
-            match kind {
-                "fixed_window" => fields.push("start = \"epoch\"".to_owned()),
-                "first" if numbers.one_in(2) => fields.push("start = \"first\"".to_owned()),
-                "sliding_window" if !numbers.one_in(3) => fields.push(slots(numbers)),
-                _ => {}
+            match (kind, numbers.below(3)) {
+                (_, 0) => {}
+                ("sliding_window", _) => fields.push(slots(numbers)),
+                (_, 1) => fields.push("start = \"epoch\"".to_owned()),
+                _ => fields.push("start = \"first\"".to_owned()),
             }
         }
         "sliding_log" => {
@@ -220,15 +225,25 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
                 fields.push(format!("zone = \"{}\"", numbers.pick(&ZONES)));
             }
         }
-        _ => {
+        "all" => {
             let count = 1 + numbers.below(4);
             let parts: Vec<String> = (0..count)
                 .map(|_| {
-                    let kind = if numbers.one_in(9) { "all" } else { numbers.pick(&KINDS) };
+                    let kind = if numbers.one_in(9) { "all" } else { any_kind(numbers) };
                     format!("{{ {} }}", self::fields(numbers, kind, scale).join(", "))
                 })
                 .collect();
             fields.push(format!("of = [{}]", parts.join(", ")));
+        }
+        other => {
+            let needed = KINDS.iter().find(|(name, _)| name == other).map(|(_, needed)| needed);
+            fields.extend(needed.into_iter().flatten().map(|field| match field.as_str() {
+                "limit" => limit(numbers),
+                "rate" => rate(numbers, scale),
+                "interval" => every(numbers),
+                "tolerance" => format!("tolerance = \"{}\"", time(numbers)),
+                field => panic!("{other} needs {field}, of which no value is known"),
+            }));
         }
     }
     fields

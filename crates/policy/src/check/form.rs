@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use bytesize::ByteSize;
 
+use super::kinds::{KINDS, KindFields, POLICIES};
 use super::{Checks, ENOUGH, messages};
 use crate::Format;
-use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER};
+use crate::fields::{COMMON, Field, Form, LEVEL, LIMITER};
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Value, has_leading_zero};
 
@@ -66,6 +67,7 @@ impl Checks<'_> {
             | (Form::Whole(..), Value::Whole(0..))
             | (Form::Overrides | Form::Limiters, Value::Table(_)) => {}
             (Form::Text(most), Value::Text(text)) => self.text(path, node, text, *most),
+            (Form::Policy, _) => self.form(path, node, &Form::Word(&POLICIES)),
             (Form::Word(words), Value::Text(text)) => {
                 if !words.contains(&text.as_str()) {
                     let problem = self.wrong_value(path, node, self.expected(form));
@@ -274,17 +276,22 @@ impl Checks<'_> {
             let is_mode = name == "mode";
             if (is_of_other && !own.contains(&name.as_str())) || (is_mode && kind.mode.is_none()) {
                 let path = messages::path(given.prefix, name);
-                self.errors.push(messages::not_of_kind(&path, node.span.clone(), kind.shown, &own));
+                self.errors.push(messages::not_of_kind(
+                    &path,
+                    node.span.clone(),
+                    &kind.shown(),
+                    &own,
+                ));
             }
         }
         for field in kind.needed.iter().filter(|field| given.get(field).is_none()) {
-            self.errors.push(messages::kind_needs(given, kind.shown, &format!("`{field}`")));
+            self.errors.push(messages::kind_needs(given, &kind.shown(), &format!("`{field}`")));
         }
         if let [first, second] = kind.either {
             match (given.get(first), given.get(second)) {
                 (None, None) => {
                     let what = format!("`{first}` or `{second}`");
-                    self.errors.push(messages::kind_needs(given, kind.shown, &what));
+                    self.errors.push(messages::kind_needs(given, &kind.shown(), &what));
                 }
                 (Some(first_node), Some(second_node)) => {
                     let problem = messages::not_beside(first, first_node, second, second_node);

@@ -7,8 +7,9 @@ use sluicegate::calendar::{Calendar, CalendarUnit};
 use sluicegate::{ConfigError, Quota, Rate, Refill, SlidingWindow};
 
 use super::given::{Given, time, whole};
+use super::kinds::{KINDS, KindFields};
 use super::{Checks, messages};
-use crate::fields::{Field, KINDS, KindFields, LIMITER};
+use crate::fields::{Field, LIMITER};
 use crate::tree::Node;
 use crate::{Kind, Unbuildable};
 
@@ -24,38 +25,7 @@ impl Checks<'_> {
     pub(super) fn kind(&mut self, given: &Given<'_>) -> Option<Kind> {
         let fields = self.kind_fields(given)?;
         self.kind_form(fields, given);
-        let kind = match (fields.policy, fields.mode) {
-            ("token_bucket", _) => self.token_bucket(given)?,
-            ("gcra", _) => Kind::Gcra {
-                interval: time(given.get("interval")?)?,
-                tolerance: time(given.get("tolerance")?)?,
-            },
-            ("leaky_bucket", Some("meter")) => Kind::LeakyMeter(self.quota(given)?),
-            ("leaky_bucket", _) => Kind::LeakyMinInterval(self.apart(given)?),
-            ("fixed_window", _) => match (self.window(given)?, given.word("start")) {
-                (limit, Some("epoch")) => Kind::FixedWindow(limit),
-                (limit, None | Some("first")) => Kind::WindowFromFirst(limit),
-                _ => return None,
-            },
-            ("sliding_window", _) => {
-                let (limit, slots) = (self.window(given), self.slots(given));
-                Kind::SlidingWindow { limit: limit?, slots: slots? }
-            }
-            ("sliding_counter", _) => Kind::SlidingCounter(self.counter(given)?),
-            ("sliding_log", _) => Kind::SlidingLog(self.window(given)?),
-            ("weighted_log", _) => {
-                let limit = self.window(given)?;
-                let capacity = match given.get("capacity") {
-                    None => limit.permits(),
-                    Some(node) => all_places(whole(node)?),
-                };
-                Kind::WeightedLog { limit, capacity }
-            }
-            ("multi_window", _) => self.multi_window(given)?,
-            ("calendar_window", _) => self.calendar_window(given)?,
-            ("budget", _) => self.budget(given)?,
-            _ => self.all(given)?,
-        };
+        let kind = (fields.read)(self, given)?;
         self.can_be_built(given, kind)
     }
 
@@ -118,7 +88,7 @@ impl Checks<'_> {
                     let path = messages::path("overrides", field.name);
                     self.form(&path, &entry.node, &field.form);
                 }
-                _ => self.errors.push(messages::not_of_override(entry, kind.shown, &names)),
+                _ => self.errors.push(messages::not_of_override(entry, &kind.shown(), &names)),
             }
         }
         if own.table().is_some_and(<[_]>::is_empty) {
@@ -127,7 +97,7 @@ impl Checks<'_> {
         }
     }
 
-    fn token_bucket(&mut self, given: &Given<'_>) -> Option<Kind> {
+    pub(super) fn token_bucket(&mut self, given: &Given<'_>) -> Option<Kind> {
         let quota = self.quota(given)?.with_refill(match given.word("refill") {
             Some("interval") => Refill::Interval,
             _ => Refill::Smooth,
@@ -137,7 +107,7 @@ impl Checks<'_> {
     }
 
     /// Returns the limit, the rate and the debt.
-    fn quota(&mut self, given: &Given<'_>) -> Option<Quota> {
+    pub(super) fn quota(&mut self, given: &Given<'_>) -> Option<Quota> {
         let rate = self.rate(given, "rate", given.get("rate"));
         let limit = given.get("limit").and_then(whole);
         // A limit is out of range whatever the rate is.
@@ -171,12 +141,18 @@ impl Checks<'_> {
         self.permits_per_period(&permits, &period, (&path, node), None)
     }
 
-    /// Returns the limit and the length of a window.
-    fn window(&mut self, given: &Given<'_>) -> Option<Rate> {
+    /// Returns the window of the limit and the length that are given, of which `kind` makes it.
+    pub(super) fn window(
+        &mut self,
+        given: &Given<'_>,
+        kind: impl Fn(Rate) -> Kind,
+    ) -> Option<Kind> {
         let field = |name| (messages::path(given.prefix, name), given.get(name));
         let (limit, interval) = (field("limit"), field("interval"));
-        let narrower = |period| narrower(given, period);
-        self.permits_per_period(&limit, &interval, (&limit.0, limit.1?), Some(&narrower))
+        let narrower = |period| narrower(period, &kind);
+        let window =
+            self.permits_per_period(&limit, &interval, (&limit.0, limit.1?), Some(&narrower));
+        window.map(&kind)
     }
 
     /// Returns a rate, each number of which is checked by itself; a rate that is too fast is the
@@ -213,7 +189,7 @@ impl Checks<'_> {
     }
 
     /// Returns the rate of requests that are apart.
-    fn apart(&mut self, given: &Given<'_>) -> Option<Rate> {
+    pub(super) fn apart(&mut self, given: &Given<'_>) -> Option<Rate> {
         match (given.get("rate"), given.get("interval")) {
             (Some(rate), None) => self.rate(given, "rate", Some(rate)),
             (None, Some(interval)) => match Rate::every(time(interval)?) {
@@ -224,14 +200,15 @@ impl Checks<'_> {
         }
     }
 
-    /// Returns the limit of a counter. Refuses one that would take old counts for new ones after days.
-    fn counter(&mut self, given: &Given<'_>) -> Option<Rate> {
-        let limit = self.window(given)?;
+    /// Returns a counter. Refuses one that would take old counts for new ones after days.
+    pub(super) fn counter(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let kind = self.window(given, Kind::SlidingCounter)?;
+        let limit = kind.window()?;
         let count_bits = u64::BITS - limit.permits().leading_zeros();
         let idle_windows = 1_u64 << (62 - 2 * count_bits.min(24));
         let idle = limit.period().saturating_mul(u32::try_from(idle_windows).unwrap_or(u32::MAX));
-        if idle >= LONGEST_IDLE || Kind::SlidingCounter(limit).check().is_err() {
-            return Some(limit);
+        if idle >= LONGEST_IDLE || kind.check().is_err() {
+            return Some(kind);
         }
         let node = given.get("limit")?;
         let label = format!(
@@ -242,7 +219,7 @@ impl Checks<'_> {
         self.wrong(&messages::path(given.prefix, "limit"), node, label)
     }
 
-    fn slots(&mut self, given: &Given<'_>) -> Option<u32> {
+    pub(super) fn slots(&mut self, given: &Given<'_>) -> Option<u32> {
         let slots = given.whole_or("slots", u64::from(SlidingWindow::SLOTS))?;
         match u32::try_from(slots) {
             Ok(slots @ 1..=65_536) => Some(slots),
@@ -253,7 +230,7 @@ impl Checks<'_> {
         }
     }
 
-    fn multi_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+    pub(super) fn multi_window(&mut self, given: &Given<'_>) -> Option<Kind> {
         let slots = self.slots(given);
         let path = messages::path(given.prefix, "limits");
         let nodes = given.get("limits")?.list()?;
@@ -271,7 +248,7 @@ impl Checks<'_> {
         })
     }
 
-    fn calendar_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+    pub(super) fn calendar_window(&mut self, given: &Given<'_>) -> Option<Kind> {
         let zone = self.zone(given);
         let limit = given.get("limit").and_then(whole);
         let unit = match given.word("every")? {
@@ -288,7 +265,7 @@ impl Checks<'_> {
         }
     }
 
-    fn budget(&mut self, given: &Given<'_>) -> Option<Kind> {
+    pub(super) fn budget(&mut self, given: &Given<'_>) -> Option<Kind> {
         let zone = self.zone(given);
         let own = DAYS.map(|day| given.get("on").and_then(|on| on.get(day)));
         if given.get("amount").is_none() && own.iter().any(Option::is_none) {
@@ -310,7 +287,7 @@ impl Checks<'_> {
         }
     }
 
-    fn all(&mut self, given: &Given<'_>) -> Option<Kind> {
+    pub(super) fn all(&mut self, given: &Given<'_>) -> Option<Kind> {
         let nodes = given.get("of")?.list()?;
         let parts: Vec<Option<Kind>> = nodes
             .iter()
@@ -323,37 +300,17 @@ impl Checks<'_> {
     }
 }
 
-/// Returns the rule for the limit of a window, if its kind has less room than a rate has.
-fn narrower(given: &Given<'_>, period: Duration) -> Option<String> {
+/// Returns the rule for the limit of a window of this length, if its kind has less room than a rate has.
+fn narrower(period: Duration, kind: impl Fn(Rate) -> Kind) -> Option<String> {
     // The most that there is in so short a window, if that is less.
     let per_second = u128::from(Rate::MAX_PER_SECOND);
     let most = per_second.saturating_mul(period.as_nanos()) / 1_000_000_000;
     let most = u64::try_from(most).unwrap_or(u64::MAX).clamp(1, Rate::MAX_PERMITS);
-    let limit = Rate::new(most, period).ok()?;
-    let slots = given.whole_or("slots", u64::from(SlidingWindow::SLOTS))?;
-    let kind = match (given.word("policy")?, given.word("start")) {
-        ("fixed_window", Some("epoch")) => Kind::FixedWindow(limit),
-        ("fixed_window", _) => Kind::WindowFromFirst(limit),
-        ("sliding_window", _) => Kind::SlidingWindow { limit, slots: u32::try_from(slots).ok()? },
-        ("sliding_counter", _) => Kind::SlidingCounter(limit),
-        ("sliding_log", _) => Kind::SlidingLog(limit),
-        ("weighted_log", _) => Kind::WeightedLog { limit, capacity: limit.permits() },
-        _ => return None,
-    };
-    match kind.check() {
+    match kind(Rate::new(most, period).ok()?).check() {
         Err(Unbuildable::Config(
             error @ (ConfigError::Limit { .. } | ConfigError::Capacity { .. }),
         )) => Some(messages::rule(&error)),
         Ok(()) if most < Rate::MAX_PERMITS => Some(messages::within(1, most)),
         _ => None,
-    }
-}
-
-/// Returns the largest capacity that takes no more memory than `capacity`: the engine's log has
-/// a power of two of entries, and two of them have another use.
-fn all_places(capacity: u64) -> u64 {
-    match capacity.checked_add(2).and_then(u64::checked_next_power_of_two) {
-        Some(places) if capacity > 0 => places - 2,
-        _ => capacity,
     }
 }

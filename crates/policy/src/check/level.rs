@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::given::{Given, texts, whole};
+use super::kinds::kind_names;
 use super::{Checks, messages};
-use crate::fields::{Form, SETTLEABLE};
+use crate::fields::Form;
 use crate::hierarchy::pattern_error;
 use crate::tree::Node;
 use crate::{Kind, LevelOverride, LevelPolicy};
@@ -76,8 +77,8 @@ impl Checks<'_> {
         let kind = self.kind(given)?;
         if !kind.is_settleable() {
             let what = if matches!(kind, Kind::All(_)) { "a part of it" } else { "this" };
-            let label =
-                format!("{what} cannot be settled: expected one of `{}`", SETTLEABLE.join("`, `"));
+            let expected = kind_names(|kind| kind.in_levels).join("`, `");
+            let label = format!("{what} cannot be settled: expected one of `{expected}`");
             return self.wrong("hierarchy.policy", given.get("policy")?, label);
         }
         if !kind.is_new_when_full() {

@@ -3,7 +3,7 @@
 use super::penalty::PENALTY;
 use super::redis::REDIS;
 use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
-use super::{Field, Form, KindFields, MAX_SIZE, field, needed};
+use super::{Field, Form, MAX_SIZE, field, needed};
 
 /// The longest name of a limiter, in characters.
 pub(crate) const MAX_NAME: usize = 200;
@@ -62,24 +62,7 @@ static DAYS: [Field; 7] = [
 pub(crate) static LIMITER: [Field; 33] = [
     field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
     field("key", KEY_FORM, "Requests that agree in this share one limiter; `client` if left out."),
-    field(
-        "policy",
-        Form::Word(&[
-            "token_bucket",
-            "gcra",
-            "leaky_bucket",
-            "fixed_window",
-            "sliding_window",
-            "sliding_counter",
-            "sliding_log",
-            "weighted_log",
-            "multi_window",
-            "calendar_window",
-            "budget",
-            "all",
-        ]),
-        "The kind of limiter.",
-    ),
+    field("policy", Form::Policy, "The kind of limiter."),
     field("mode", Form::Word(&["meter", "min_interval"]), "The kind of leaky bucket."),
     field(
         "limit",
@@ -217,138 +200,4 @@ pub(crate) static LEVEL: [Field; 5] = [
         "Numbers of their own for keys that match a pattern, such as \"acme/*\": fields of the level \
          that are different for these. The most specific pattern counts.",
     ),
-];
-
-/// The kinds of limiters that a level may have: those that can be settled.
-pub(crate) const SETTLEABLE: [&str; 8] = [
-    "token_bucket",
-    "fixed_window",
-    "sliding_window",
-    "sliding_counter",
-    "multi_window",
-    "calendar_window",
-    "budget",
-    "all",
-];
-
-/// The kinds of limiters.
-pub(crate) static KINDS: [KindFields; 13] = [
-    KindFields {
-        policy: "token_bucket",
-        mode: None,
-        shown: "token_bucket",
-        needed: &["limit", "rate"],
-        either: &[],
-        optional: &["refill", "initial", "max_debt"],
-        about: "Holds at most `limit` tokens, and earns `amount` in every `interval`.",
-    },
-    KindFields {
-        policy: "gcra",
-        mode: None,
-        shown: "gcra",
-        needed: &["interval", "tolerance"],
-        either: &[],
-        optional: &[],
-        about: "A request every `interval`, each up to `tolerance` early.",
-    },
-    KindFields {
-        policy: "leaky_bucket",
-        mode: Some("meter"),
-        shown: "leaky_bucket as a meter",
-        needed: &["limit", "rate"],
-        either: &[],
-        optional: &["max_debt"],
-        about: "Each request adds to a level, which leaks at the rate and never exceeds `limit`.",
-    },
-    KindFields {
-        policy: "leaky_bucket",
-        mode: Some("min_interval"),
-        shown: "leaky_bucket as a min_interval",
-        needed: &[],
-        either: &["rate", "interval"],
-        optional: &[],
-        about: "Requests are at least `interval` apart.",
-    },
-    KindFields {
-        policy: "fixed_window",
-        mode: None,
-        shown: "fixed_window",
-        needed: &["limit", "interval"],
-        either: &[],
-        optional: &["start"],
-        about: "At most `limit` permits in each window; then the count starts again.",
-    },
-    KindFields {
-        policy: "sliding_window",
-        mode: None,
-        shown: "sliding_window",
-        needed: &["limit", "interval"],
-        either: &[],
-        optional: &["slots"],
-        about: "At most `limit` permits in any interval, which moves on by one slot at a time.",
-    },
-    KindFields {
-        policy: "sliding_counter",
-        mode: None,
-        shown: "sliding_counter",
-        needed: &["limit", "interval"],
-        either: &[],
-        optional: &[],
-        about: "An estimate from this window's count and a part of the last one's.",
-    },
-    KindFields {
-        policy: "sliding_log",
-        mode: None,
-        shown: "sliding_log",
-        needed: &["limit", "interval"],
-        either: &[],
-        optional: &[],
-        about: "At most `limit` requests in any interval, exact to the nanosecond.",
-    },
-    KindFields {
-        policy: "weighted_log",
-        mode: None,
-        shown: "weighted_log",
-        needed: &["limit", "interval"],
-        either: &[],
-        optional: &["capacity"],
-        about: "At most `limit` permits in any interval; requests may take more than one.",
-    },
-    KindFields {
-        policy: "multi_window",
-        mode: None,
-        shown: "multi_window",
-        needed: &["limits"],
-        either: &[],
-        optional: &["slots"],
-        about: "Several sliding windows over the same requests.",
-    },
-    KindFields {
-        policy: "calendar_window",
-        mode: None,
-        shown: "calendar_window",
-        needed: &["limit", "every"],
-        either: &[],
-        optional: &["zone"],
-        about: "At most `limit` permits in each minute, hour, day, week or month of a time zone.",
-    },
-    KindFields {
-        policy: "budget",
-        mode: None,
-        shown: "budget",
-        // Needed unless every day has an amount of its own.
-        needed: &[],
-        either: &[],
-        optional: &["amount", "on", "zone"],
-        about: "An amount for each day, and others for some days of the week.",
-    },
-    KindFields {
-        policy: "all",
-        mode: None,
-        shown: "all",
-        needed: &["of"],
-        either: &[],
-        optional: &[],
-        about: "Limiters of any kind, all or nothing.",
-    },
 ];

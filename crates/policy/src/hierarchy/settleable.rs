@@ -92,12 +92,8 @@ impl Kind {
             | Kind::MultiWindow { .. }
             | Kind::CalendarWindow { .. }
             | Kind::Budget { .. } => true,
-            Kind::Gcra { .. }
-            | Kind::LeakyMeter(_)
-            | Kind::LeakyMinInterval(_)
-            | Kind::SlidingLog(_)
-            | Kind::WeightedLog { .. } => false,
             Kind::All(parts) => parts.iter().all(Kind::is_settleable),
+            _ => false,
         }
     }
 

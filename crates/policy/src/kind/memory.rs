@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sluicegate::compose::All;
 use sluicegate::{ManualClock, Rate};
 
-use super::{BoxedLimiter, Kind, with_permits};
+use super::small::with_permits;
+use super::{BoxedLimiter, Kind};
 
 /// Bytes of each of several windows, without the boundaries of its slots.
 const WINDOW_BYTES: u64 = 96;

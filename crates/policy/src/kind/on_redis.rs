@@ -72,10 +72,7 @@ impl Kind {
             | Kind::WindowFromFirst(_)
             | Kind::SlidingLog(_)
             | Kind::WeightedLog { .. } => None,
-            Kind::MultiWindow { .. }
-            | Kind::CalendarWindow { .. }
-            | Kind::Budget { .. }
-            | Kind::All(_) => Some(
+            _ => Some(
                 "expected one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_window, \
                  sliding_counter, sliding_log, weighted_log",
             ),

@@ -19,7 +19,7 @@ use sluicegate::{
 
 use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;
-use crate::kind::match_parts;
+use crate::kind::{limiter_of, match_parts};
 use crate::{Kind, Unbuildable};
 
 /// The factor by which the limit of a window from the first request can be raised in place. Its
@@ -53,86 +53,47 @@ impl Clocks {
         is_of_key: bool,
         from: Option<&Before<'_>>,
     ) -> Result<LimiterOfKind, Unbuildable> {
-        if let Kind::All(parts) = kind {
-            return self.all(parts, is_of_key, from);
-        }
-        let clock = self.elapsed.clone();
-        /// Creates a window, and restores the history.
-        macro_rules! window {
-            ($Kind:ident, $window:expr) => {{
+        let clock = &self.elapsed;
+        /// Returns a window, with the history restored.
+        macro_rules! restored {
+            ($window:expr) => {{
                 let mut window = $window;
                 if let Some(before) = from {
                     window.restore(&before.counted, Duration::ZERO);
-                    return Ok(LimiterOfKind::$Kind(Arc::new(window)));
                 }
-                LimiterOfKind::$Kind(Arc::new(window))
+                return Ok(LimiterOfKind::from(window));
             }};
         }
+        macro_rules! bucket {
+            ($bucket:expr) => {
+                LimiterOfKind::from($bucket)
+            };
+        }
+        macro_rules! all {
+            ($parts:expr) => {
+                return self.all($parts, is_of_key, from)
+            };
+        }
         let limiter = match kind {
-            Kind::TokenBucket { quota, initial } => {
-                let bucket = TokenBucket::with_clock(*quota, clock);
-                // One that takes over what was used has begun before.
-                let initial = if from.is_some() { quota.burst() } else { *initial };
-                LimiterOfKind::TokenBucket(Arc::new(bucket.starting_with(initial)?))
-            }
-            Kind::Gcra { interval, tolerance } => {
-                LimiterOfKind::Gcra(Arc::new(Gcra::with_clock(*interval, *tolerance, clock)?))
-            }
-            Kind::LeakyMeter(quota) => {
-                LimiterOfKind::LeakyBucket(Arc::new(LeakyBucket::meter_with_clock(*quota, clock)))
-            }
-            Kind::LeakyMinInterval(rate) => {
-                let bucket = LeakyBucket::min_interval_with_clock(*rate, clock);
-                LimiterOfKind::LeakyBucket(Arc::new(bucket))
-            }
-            Kind::FixedWindow(limit) => {
-                // Its windows begin where the file says: they follow each other from 1970 on.
-                window!(FixedWindow, FixedWindow::with_clock(*limit, self.unix.clone())?)
+            // One that takes over what was used has begun before.
+            Kind::TokenBucket { quota, .. } if from.is_some() => {
+                LimiterOfKind::from(TokenBucket::with_clock(*quota, clock.clone()))
             }
             Kind::WindowFromFirst(limit) => {
                 // Room for a larger limit, so that it can be raised in place.
                 let most = limit.permits().saturating_mul(FROM_FIRST_ROOM);
-                let roomy = WindowFromFirst::with_clock(*limit, clock.clone())?;
-                window!(
-                    WindowFromFirst,
-                    match roomy.with_max_limit(most) {
-                        Ok(roomy) => roomy,
-                        Err(_) => WindowFromFirst::with_clock(*limit, clock)?,
-                    }
-                )
+                let window = || WindowFromFirst::with_clock(*limit, clock.clone());
+                if let Ok(roomy) = window()?.with_max_limit(most) {
+                    restored!(roomy)
+                }
+                restored!(window()?)
             }
-            Kind::SlidingWindow { limit, slots } if is_of_key => {
-                window!(CompactWindow, SlidingWindow::compact(*limit, *slots, clock)?)
+            Kind::SlidingWindow { limit, slots } if !is_of_key => {
+                restored!(SlidingWindow::with_clock(*limit, *slots, clock.clone())?)
             }
-            Kind::SlidingWindow { limit, slots } => {
-                window!(SlidingWindow, SlidingWindow::with_clock(*limit, *slots, clock)?)
+            kind => {
+                limiter_of!(kind, clock.clone(), self.unix.clone(), bucket, restored, all)
             }
-            Kind::SlidingCounter(limit) => {
-                window!(SlidingCounter, SlidingCounter::with_clock(*limit, clock)?)
-            }
-            Kind::SlidingLog(limit) => {
-                window!(SlidingLog, SlidingLog::with_clock(*limit, clock)?)
-            }
-            Kind::WeightedLog { limit, capacity } => {
-                window!(WeightedLog, WeightedLog::with_capacity(*limit, *capacity, clock)?)
-            }
-            Kind::MultiWindow { limits, slots } => {
-                let limits = limits.iter().copied();
-                window!(MultiWindow, MultiWindow::with_clock(limits, *slots, clock)?)
-            }
-            Kind::CalendarWindow { limit, calendar } => {
-                let clock = self.unix.clone();
-                let calendar = calendar.clone();
-                window!(CalendarWindow, CalendarWindow::with_clock(*limit, calendar, clock)?)
-            }
-            Kind::Budget { amounts, zone } => {
-                let budget = Budget::with_clock(amounts[0], zone, self.unix.clone())?;
-                let mut days = Weekday::ALL.into_iter().zip(amounts);
-                let budget = days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount));
-                window!(Budget, budget?)
-            }
-            // Treated above.
-            Kind::All(parts) => return self.all(parts, is_of_key, from),
         };
         if let Some(Before { limiter: old, counted, .. }) = from
             && !old.balance().is_some_and(|balance| limiter.set_balance(&balance))

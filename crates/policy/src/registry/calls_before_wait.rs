@@ -36,7 +36,7 @@ impl LimiterHandle {
     /// ```
     pub fn try_before_wait(&self, permits: u64) -> Result<Grant, BeforeWait> {
         if let Some(own) = self.limiter.plain() {
-            let answer = own.limiter.try_acquire_whole(permits);
+            let answer = own.limiter.try_acquire_then(permits, |answer| answer);
             if self.limiter.is_still_plain() {
                 return answer.map_err(|denied| BeforeWait::of(own.terms, denied));
             }
@@ -83,7 +83,7 @@ impl KeyedHandle {
     ) -> Result<Grant, BeforeWait> {
         let key = key.as_ref();
         if let Some(own) = self.keys.plain() {
-            let answer = own.limiter.try_acquire_whole(key, permits);
+            let answer = own.limiter.try_acquire_then(key, permits, |answer| answer);
             if self.keys.is_still_plain() {
                 return answer.map_err(|denied| BeforeWait::of(own.terms, denied));
             }

@@ -96,36 +96,11 @@ impl LimiterOfKind {
 
     /// Changes a window of a single limit.
     fn change_window(&self, old: &Kind, new: &Kind) -> bool {
-        let (before, limit) = match (old, new) {
-            (Kind::FixedWindow(before), Kind::FixedWindow(limit))
-            | (Kind::WindowFromFirst(before), Kind::WindowFromFirst(limit))
-            | (Kind::SlidingCounter(before), Kind::SlidingCounter(limit))
-            | (Kind::SlidingLog(before), Kind::SlidingLog(limit)) => (before, limit),
-            (
-                Kind::SlidingWindow { limit: before, slots: a },
-                Kind::SlidingWindow { limit, slots: b },
-            ) if a == b => (before, limit),
-            (
-                Kind::WeightedLog { limit: before, capacity: a },
-                Kind::WeightedLog { limit, capacity: b },
-            ) if a == b => (before, limit),
-            _ => return false,
-        };
-        if before.period() != limit.period() {
+        let (Some(before), Some(limit)) = (old.window(), new.window()) else { return false };
+        if before.period() != limit.period() || old.with_window(limit).as_ref() != Some(new) {
             return false;
         }
-        let limit = limit.permits();
-        match self {
-            LimiterOfKind::FixedWindow(window) => window.reconfigure(limit),
-            LimiterOfKind::WindowFromFirst(window) => window.reconfigure(limit),
-            LimiterOfKind::SlidingWindow(window) => window.reconfigure(limit),
-            LimiterOfKind::CompactWindow(window) => window.reconfigure(limit),
-            LimiterOfKind::SlidingCounter(window) => window.reconfigure(limit),
-            LimiterOfKind::SlidingLog(window) => window.reconfigure(limit),
-            LimiterOfKind::WeightedLog(window) => window.reconfigure(limit),
-            _ => return false,
-        }
-        .is_ok()
+        self.set_limit(limit.permits())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant, Limiter};
 
-use super::limiter_of_kind::LimiterOfKind;
+use super::limiter_of_kind::{LimiterOfKind, if_counts};
 use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
@@ -97,9 +97,9 @@ impl LimiterHandle {
     /// [`Denied`], which tells whether to retry, and when.
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        let counts = || self.limiter.is_still_plain();
+        let if_counts = |answer| if_counts(answer, || self.limiter.is_still_plain());
         if let Some(own) = self.limiter.plain()
-            && let Some(answer) = own.limiter.try_acquire_if(permits, counts)
+            && let Some(answer) = own.limiter.try_acquire_then(permits, if_counts)
         {
             return answer;
         }
@@ -141,9 +141,9 @@ impl LimiterHandle {
     /// ```
     #[inline(always)]
     pub fn try_pass(&self) -> Result<Pass, Denied> {
-        let counts = || self.limiter.is_still_plain();
+        let if_counts = |answer| if_counts(answer, || self.limiter.is_still_plain());
         if let Some(own) = self.limiter.plain()
-            && let Some(answer) = own.limiter.try_acquire_if(own.terms.cost, counts)
+            && let Some(answer) = own.limiter.try_acquire_then(own.terms.cost, if_counts)
         {
             return answer.map(Pass::granted);
         }
@@ -209,7 +209,7 @@ impl Limiter for LimiterHandle {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         if let Some(own) = self.limiter.plain() {
-            let answer = own.limiter.try_acquire_whole(permits);
+            let answer = own.limiter.try_acquire_then(permits, |answer| answer);
             if self.limiter.is_still_plain() {
                 return answer;
             }

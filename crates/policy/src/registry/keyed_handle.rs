@@ -7,6 +7,7 @@ use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant, KeyedLimiter};
 
 use super::keys::{Keys, each_store};
+use super::limiter_of_kind::if_counts;
 use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
@@ -90,9 +91,9 @@ impl KeyedHandle {
         permits: u64,
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        let counts = || self.keys.is_still_plain();
+        let if_counts = |answer| if_counts(answer, || self.keys.is_still_plain());
         if let Some(own) = self.keys.plain()
-            && let Some(answer) = own.limiter.try_acquire_if(key, permits, counts)
+            && let Some(answer) = own.limiter.try_acquire_then(key, permits, if_counts)
         {
             return answer;
         }
@@ -117,9 +118,9 @@ impl KeyedHandle {
     #[inline]
     pub fn try_pass(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Pass, Denied> {
         let key = key.as_ref();
-        let counts = || self.keys.is_still_plain();
+        let if_counts = |answer| if_counts(answer, || self.keys.is_still_plain());
         if let Some(own) = self.keys.plain()
-            && let Some(answer) = own.limiter.try_acquire_if(key, own.terms.cost, counts)
+            && let Some(answer) = own.limiter.try_acquire_then(key, own.terms.cost, if_counts)
         {
             return answer.map(Pass::granted);
         }
@@ -232,8 +233,8 @@ macro_rules! keyed_limiter {
             fn try_acquire(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
                 let key = $bytes(key);
                 if let Some(own) = self.keys.plain() {
-                    // The whole answer is needed: see `LimiterOfKind::try_acquire_whole`.
-                    let answer = own.limiter.try_acquire_whole(key, permits);
+                    // The whole answer is needed, so it is cheapest to look once, where all ways come together.
+                    let answer = own.limiter.try_acquire_then(key, permits, |answer| answer);
                     if self.keys.is_still_plain() {
                         return answer;
                     }

@@ -18,7 +18,7 @@ use sluicegate::{Denied, Grant, KeyTable, Keyed, Limiter};
 use super::build::Before;
 use super::change::Steps;
 use super::clocks::Clocks;
-use super::limiter_of_kind::{LimiterOfKind, if_counts};
+use super::limiter_of_kind::LimiterOfKind;
 use crate::SharedClock;
 use crate::{Kind, LimiterPolicy, Room, Unbuildable};
 
@@ -144,29 +144,19 @@ impl Keys {
         Ok(Keys::Each(Arc::new(EachKey { store, are_kept, policy: in_force, seed })))
     }
 
-    /// Takes all of `permits` or none, and returns the answer if it `counts` afterwards. The stores of
-    /// buckets are inlined into the caller, for the reason that [`LimiterOfKind::try_acquire_if`] gives.
+    /// Takes all of `permits` or none, and returns what `then` makes of the answer. The stores of buckets are
+    /// inlined into the caller, for the reason that [`LimiterOfKind::try_acquire_then`] gives.
     #[inline(always)]
-    pub(super) fn try_acquire_if(
+    pub(super) fn try_acquire_then<T>(
         &self,
         key: &[u8],
         permits: u64,
-        counts: impl Fn() -> bool,
-    ) -> Option<Result<Grant, Denied>> {
+        then: impl Fn(Result<Grant, Denied>) -> T,
+    ) -> T {
         match self {
-            Keys::Buckets(store) => if_counts(Keyed::try_acquire(store, key, permits), counts),
-            Keys::Table(table) => if_counts(KeyTable::try_acquire(table, key, permits), counts),
-            Keys::Each(_) => if_counts(self.try_acquire(key, permits), counts),
-        }
-    }
-
-    /// Takes all of `permits` or none, for a caller that needs the whole answer.
-    #[inline(always)]
-    pub(super) fn try_acquire_whole(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
-        match self {
-            Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
-            Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
-            Keys::Each(_) => self.try_acquire(key, permits),
+            Keys::Buckets(store) => then(Keyed::try_acquire(store, key, permits)),
+            Keys::Table(table) => then(KeyTable::try_acquire(table, key, permits)),
+            Keys::Each(_) => then(self.try_acquire(key, permits)),
         }
     }
 

@@ -7,15 +7,18 @@ use proptest::prelude::*;
 use sluicegate::ManualClock;
 use sluicegate_policy::{Kind, Policies};
 
-const POLICIES: &str = include_str!("policies/every_option.toml");
+const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
+const SAMPLE: &str = include_str!("../../../cli/sample/policy.toml");
 
 /// A Monday morning in 2026, a second before a full hour.
 const START: Duration = Duration::from_secs(1_767_596_399);
 
 fn kinds() -> Vec<(String, Kind)> {
-    let policies = Policies::from_toml("p", POLICIES).unwrap();
-    let mut kinds: Vec<(String, Kind)> =
-        policies.limiters().iter().map(|one| (one.name.clone(), one.kind.clone())).collect();
+    let mut kinds: Vec<(String, Kind)> = Vec::new();
+    for text in [EVERY_OPTION, SAMPLE] {
+        let policies = Policies::from_toml("p", text).unwrap();
+        kinds.extend(policies.into_limiters().into_iter().map(|one| (one.name, one.kind)));
+    }
     let more = r#"
 [limiters.smooth]
 policy = "token_bucket"
@@ -156,7 +159,7 @@ fn the_bound_is_met_where_it_can_be() {
 
 #[test]
 fn explanations_are_sentences() {
-    let policies = Policies::from_toml("p", POLICIES).unwrap();
+    let policies = Policies::from_toml("p", EVERY_OPTION).unwrap();
     let explain = |name: &str| policies.get(name).unwrap().explain();
     assert_eq!(
         explain("epoch"),

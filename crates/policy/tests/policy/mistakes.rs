@@ -3,8 +3,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::LazyLock;
 
-use sluicegate_policy::{Format, Policies};
+use serde_json::Value;
+use sluicegate_policy::{Format, Policies, json_schema};
+
+/// Stands for the names of all kinds of limiters.
+const ALL_KINDS: &str = "`token_bucket`, .., `all`";
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policy/mistakes.txt");
 
@@ -38,6 +43,14 @@ fn format(name: &str) -> Format {
     }
 }
 
+/// The names of all kinds of limiters, as mistakes list them.
+static NAMES: LazyLock<String> = LazyLock::new(|| {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let names = schema["$defs"]["limiter"]["properties"]["policy"]["enum"].as_array().unwrap();
+    let names: Vec<&str> = names.iter().map(|name| name.as_str().unwrap()).collect();
+    format!("`{}`", names.join("`, `"))
+});
+
 fn said(format: Format, policy: &str) -> String {
     let errors = Policies::from_text(format, "p", policy).expect_err(policy);
     let lines: Vec<String> = errors
@@ -56,7 +69,7 @@ fn said(format: Format, policy: &str) -> String {
             said
         })
         .collect();
-    lines.join("\n")
+    lines.join("\n").replace(&*NAMES, ALL_KINDS)
 }
 
 #[test]

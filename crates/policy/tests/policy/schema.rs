@@ -40,6 +40,17 @@ fn every_good_policy_is_valid() {
     }
 }
 
+#[test]
+fn the_bundled_policy_has_a_limiter_of_every_kind() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let kinds = schema["$defs"]["limiter"]["properties"]["policy"]["enum"].as_array().unwrap();
+    let sample = value(include_str!("../../../cli/sample/policy.toml"));
+    let limiters = sample["limiter"].as_array().unwrap();
+    for kind in kinds {
+        assert!(limiters.iter().any(|limiter| limiter["policy"] == *kind), "{kind}");
+    }
+}
+
 /// Policies of the table of mistakes as JSON, if they are in JSON or TOML that can be read.
 fn mistakes() -> Vec<(String, Value)> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policy/mistakes.txt");

@@ -45,13 +45,10 @@ pub(super) fn share(kind: &Kind, machines: u32) -> Result<Keyed<String, Buckets>
                 .map_err(config)?
         }
         Kind::LeakyMinInterval(rate) => Quota::new(*rate).with_burst(1).map_err(config)?,
-        Kind::FixedWindow(limit)
-        | Kind::WindowFromFirst(limit)
-        | Kind::SlidingWindow { limit, .. }
-        | Kind::SlidingCounter(limit)
-        | Kind::SlidingLog(limit)
-        | Kind::WeightedLog { limit, .. } => Quota::new(*limit),
-        _ => return Err(ConnectError("no machine has a share of such a limit".to_owned())),
+        _ => match kind.window() {
+            Some(limit) => Quota::new(limit),
+            None => return Err(ConnectError("no machine has a share of such a limit".to_owned())),
+        },
     };
     let quota = share_of(quota.with_refill(Refill::Smooth), machines).map_err(config)?;
     let store = Keyed::builder(Buckets::new(quota)).max_keys(FALLBACK_KEYS);

@@ -69,12 +69,11 @@ fn algorithm(kind: &Kind) -> Result<(&'static str, Value), &'static str> {
             });
             ("several_windows", parameters)
         }
-        Kind::WindowFromFirst(_) => return Err("its windows begin with a request"),
-        Kind::WeightedLog { .. } => return Err("its log is bounded"),
         Kind::CalendarWindow { .. } | Kind::Budget { .. } => {
             return Err("it follows the calendar");
         }
         Kind::All(_) => return Err("it has several limiters"),
+        _ => return Err("the playground has no such limiter"),
     })
 }
 

@@ -90,7 +90,6 @@ impl Part {
                 " The limiter estimates that from two counts, so a key that is near the limit may be on \
                  either side of it.",
             ),
-            Kind::SlidingLog(limit) => sliding(*limit, ""),
             Kind::WeightedLog { limit, capacity } => {
                 let room = format!(
                     " The limiter also refuses a key while it remembers about {} of its requests.",
@@ -121,12 +120,15 @@ impl Part {
                 let most = amounts.iter().copied().max().unwrap_or(0);
                 Part { limits, ..Part::window(fall, most, &meaning) }
             }
-            // Their parts are taken one by one.
-            Kind::MultiWindow { .. } | Kind::All(_) => Part::window(
-                Fall::Sliding { period_nanos: u64::MAX },
-                u64::MAX,
-                "in all of the log.",
-            ),
+            _ => match kind.window() {
+                Some(limit) => sliding(limit, ""),
+                // Of several limits, each is taken by itself.
+                None => Part::window(
+                    Fall::Sliding { period_nanos: u64::MAX },
+                    u64::MAX,
+                    "in all of the log.",
+                ),
+            },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::KINDS;
+use crate::check::KINDS;
 
 /// Words that fields have, besides the kinds of limiters.
 const WORDS: [(&str, &str); 23] = [
@@ -63,7 +63,7 @@ fn about(name: &str, word: &str) -> Option<&'static str> {
 /// Returns the schema of one of these words in the field `name`: with a description of each, if all have
 /// one. Editors show them beside the words; the keyword is that of Visual Studio Code and of the language
 /// servers of JSON and YAML, `x-taplo` that of the one of TOML.
-pub(crate) fn schema_of_words(name: &str, words: &[&str]) -> Value {
+pub(super) fn schema_of_words(name: &str, words: &[&str]) -> Value {
     let about: Option<Vec<&str>> = words.iter().map(|word| about(name, word)).collect();
     match about {
         Some(about) => json!({
@@ -76,7 +76,7 @@ pub(crate) fn schema_of_words(name: &str, words: &[&str]) -> Value {
 }
 
 /// Returns the value of a field of a limiter that is left out, if it is always the same.
-pub(crate) fn default_of(name: &str) -> Option<Value> {
+pub(super) fn default_of(name: &str) -> Option<Value> {
     let (_, text) = DEFAULTS.iter().find(|(known, _)| *known == name)?;
     serde_json::from_str(text).ok()
 }
