@@ -5,13 +5,13 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use sluicegate::bucket::{Carry, SettleableBucket, Snapshot};
+use sluicegate::bucket::*;
 use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{Buckets, HotKeys, Observe, Parts, Penalties, TopKeys};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::settle::{Receipt, Settle};
 use sluicegate::warm_up::WarmUp;
-use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::window::*;
 use sluicegate::*;
 
 use crate::support::allocator::allocations;

@@ -13,7 +13,7 @@ use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{Buckets, HotKeys};
 use sluicegate::wait::Queued;
-use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::window::*;
 use sluicegate::*;
 
 use crate::support::limiters::windows;

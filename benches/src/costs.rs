@@ -16,9 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde::Serialize;
-use sluicegate_counted::bucket::Carry;
+use sluicegate_counted::bucket::*;
 use sluicegate_counted::count::{self, Counts};
-use sluicegate_counted::{Clock, Gcra, LeakyBucket, Quota, Refill, TokenBucket, quota, rate};
+use sluicegate_counted::{Clock, Quota, Refill, quota, rate};
+
+use crate::limiters::buckets;
 
 /// Words that hold the terms of a limiter. They are on a line that only a change
 /// of the terms writes, and all of them are always read together. So if a count is not
@@ -169,29 +171,21 @@ macro_rules! costs_of {
 pub fn all() -> Vec<Cost> {
     const QUOTA: Quota = quota!(2 / second);
     let clock = &CountingClock::default();
-    let interval = QUOTA.with_refill(Refill::Interval);
-    let half = Duration::from_millis(500);
-    let mut costs =
-        costs_of!(clock, "token_bucket", TokenBucket::with_clock(QUOTA, clock), |bucket| bucket
-            .reconfigure(QUOTA, Carry::Keep));
-    costs.extend(costs_of!(
-        clock,
-        "token_bucket_interval",
-        TokenBucket::with_clock(interval, clock),
-        |bucket| bucket.reconfigure(interval, Carry::Keep)
-    ));
-    costs.extend(costs_of!(
-        clock,
-        "gcra",
-        Gcra::with_clock(half, half, clock).expect("the interval is in range"),
-        |gcra| gcra.reconfigure(half, half, Carry::Keep).expect("the interval is in range")
-    ));
-    costs.extend(costs_of!(
-        clock,
-        "leaky_bucket",
-        LeakyBucket::meter_with_clock(QUOTA, clock),
-        |bucket| bucket.reconfigure(QUOTA, Carry::Keep)
-    ));
+    let mut costs = Vec::new();
+    macro_rules! every_bucket {
+        ($((
+            $Kind:ident, $name:literal, $Bucket:ident,
+            |$quota:ident, $clock:ident| $make:block, |$it:ident, $new:ident| $change:block
+        ))*) => {$({
+            let limiter = {
+                let ($quota, $clock) = (QUOTA, clock);
+                $make
+            };
+            let $new = QUOTA;
+            costs.extend(costs_of!(clock, $name, limiter, |$it| $change));
+        })*};
+    }
+    buckets!(every_bucket);
 
     let spaced = LeakyBucket::min_interval_with_clock(rate!(2 / second), clock);
     let name = "leaky_bucket, min_interval";

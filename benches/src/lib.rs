@@ -8,6 +8,8 @@ pub mod held;
 pub mod keyed;
 pub mod latency;
 pub mod life;
+#[path = "../../tests/support/limiters.rs"]
+mod limiters;
 pub mod machine;
 pub mod memory;
 pub mod page;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::window::*;
 use sluicegate::*;
 
 use crate::support::limiters::windows;

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use sluicegate_counted::compose::All;
-use sluicegate_counted::window::{MultiWindow, WeightedLog, WindowFromFirst};
-use sluicegate_counted::{
-    FixedWindow, Limiter, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket, quota, rate,
-};
+use sluicegate_counted::window::*;
+use sluicegate_counted::{Limiter, TokenBucket, quota, rate};
 
 use super::{Cost, CountingClock, count_all};
+use crate::limiters::windows;
 
 /// The costs of the verbs of `$limiter`, which grants two permits in a minute, one
 /// after the other.
@@ -51,40 +50,27 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
     const RATE: sluicegate_counted::Rate = rate!(2 / minute);
     const IN_RANGE: &str = "the limit is in range";
     clock.advance(Duration::from_secs(3_600));
-    let sliding = || SlidingWindow::with_clock(RATE, 60, clock).expect(IN_RANGE);
+    let mut costs = Vec::new();
+    macro_rules! every_window {
+        ($((
+            $Kind:ident, $name:literal, $Window:ident,
+            |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+            $state:expr, $facts:tt
+        ))*) => {$({
+            let ($limit, $slots, $entries, $clock) = (RATE, 60, RATE.permits(), clock);
+            costs.extend(costs_of!(clock, $name, $make.expect(IN_RANGE)));
+        })*};
+    }
+    windows!(every_window);
     let limits = [RATE, rate!(9 / hour), rate!(99 / day)];
-
-    let mut costs =
-        costs_of!(clock, "fixed_window", FixedWindow::with_clock(RATE, clock).expect(IN_RANGE));
-    costs.extend(costs_of!(
-        clock,
-        "window_from_first",
-        WindowFromFirst::with_clock(RATE, clock).expect(IN_RANGE)
-    ));
-    costs.extend(costs_of!(
-        clock,
-        "sliding_counter",
-        SlidingCounter::with_clock(RATE, clock).expect(IN_RANGE)
-    ));
-    costs.extend(costs_of!(clock, "sliding_window", sliding()));
     costs.extend(costs_of!(
         clock,
         "multi_window of 3",
         MultiWindow::with_clock(limits, 60, clock).expect(IN_RANGE)
     ));
-    costs.extend(costs_of!(
-        clock,
-        "sliding_log",
-        SlidingLog::with_clock(RATE, clock).expect(IN_RANGE)
-    ));
-    costs.extend(costs_of!(
-        clock,
-        "weighted_log",
-        WeightedLog::with_clock(RATE, clock).expect(IN_RANGE)
-    ));
 
     let name = "sliding_window";
-    let window = sliding();
+    let window = SlidingWindow::with_clock(RATE, 60, clock).expect(IN_RANGE);
     assert!(window.try_acquire(2).is_ok());
     clock.advance(Duration::from_secs(1));
     costs.push(count_all(clock, name, "try_acquire, denied in a new slot", || {

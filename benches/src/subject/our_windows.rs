@@ -7,12 +7,13 @@
 
 use std::time::Duration;
 
+use sluicegate::Rate;
 use sluicegate::clock::QuantaClock;
-use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
-use sluicegate::{FixedWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow};
+use sluicegate::window::*;
 
 use super::windows::{bound, window, window_of_seconds};
-use super::{Limit, Op, Subject, shared};
+use super::{Limit, Op, Subject, Visitor, shared};
+use crate::limiters::windows;
 
 /// The default number of slots of a sliding window.
 const SLOTS: u32 = SlidingWindow::SLOTS;
@@ -22,7 +23,7 @@ fn rate(limit: Limit) -> Rate {
 }
 
 macro_rules! window {
-    ($Subject:ident, $Inner:ty, $name:literal, $of:ident, |$rate:ident| $make:expr) => {
+    ($Subject:ident, $Inner:ty, $name:expr, $of:ident, |$rate:ident| $make:expr) => {
         pub(super) struct $Subject($Inner);
 
         impl Subject for $Subject {
@@ -53,21 +54,29 @@ macro_rules! window {
     };
 }
 
-window!(Fixed, FixedWindow<QuantaClock>, "sluicegate/fixed_window", window, |rate| {
-    FixedWindow::with_clock(rate, QuantaClock::new())
-});
+/// Defines a subject for each window of the list, and shows all of them to a visitor.
+macro_rules! subjects {
+    ($((
+        $Subject:ident, $name:literal, $Window:ident,
+        |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
+        $state:expr, $facts:tt
+    ))*) => {
+        $(window!($Subject, $Window<QuantaClock>, concat!("sluicegate/", $name), window, |rate| {
+            let ($limit, $slots, $entries, $clock) =
+                (rate, SLOTS, rate.permits(), QuantaClock::new());
+            $make
+        });)*
 
-window!(FromFirst, WindowFromFirst<QuantaClock>, "sluicegate/window_from_first", window, |rate| {
-    WindowFromFirst::with_clock(rate, QuantaClock::new())
-});
+        /// Shows `visitor` every window, in the order of the reports.
+        pub(super) fn visit_all(visitor: &mut impl Visitor) {
+            $(visitor.visit::<$Subject>();)*
+            visitor.visit::<SlidingSecond>();
+            visitor.visit::<Multi>();
+        }
+    };
+}
 
-window!(Counter, SlidingCounter<QuantaClock>, "sluicegate/sliding_counter", window, |rate| {
-    SlidingCounter::with_clock(rate, QuantaClock::new())
-});
-
-window!(Sliding, SlidingWindow<QuantaClock>, "sluicegate/sliding_window", window, |rate| {
-    SlidingWindow::with_clock(rate, SLOTS, QuantaClock::new())
-});
+windows!(subjects);
 
 window!(
     SlidingSecond,
@@ -83,12 +92,4 @@ window!(Multi, MultiWindow<QuantaClock>, "sluicegate/multi_window_3", window, |r
         Rate::new(rate.permits() * u64::from(times), rate.period() * times).expect("it is in range")
     };
     MultiWindow::with_clock([rate, longer(16), longer(256)], SLOTS, QuantaClock::new())
-});
-
-window!(Log, SlidingLog<QuantaClock>, "sluicegate/sliding_log", window, |rate| {
-    SlidingLog::with_clock(rate, QuantaClock::new())
-});
-
-window!(Weighted, WeightedLog<QuantaClock>, "sluicegate/weighted_log", window, |rate| {
-    WeightedLog::with_clock(rate, QuantaClock::new())
 });

@@ -6,7 +6,8 @@ use sluicegate::clock::{CoarseClock, MonotonicClock, QuantaClock};
 use sluicegate::{Quota, Rate, Refill};
 
 use super::clocks::STEP;
-use super::{Limit, Op, Subject, shared};
+use super::{Limit, Op, Subject, Visitor, shared};
+use crate::limiters::buckets;
 
 pub(crate) fn quota(limit: Limit) -> Quota {
     let rate = Rate::new(limit.permits, limit.period).expect("the rate is in range");
@@ -15,7 +16,7 @@ pub(crate) fn quota(limit: Limit) -> Quota {
 
 macro_rules! limiter {
     (
-        $Subject:ident, $Inner:ty, $name:literal, $baseline:literal,
+        $Subject:ident, $Inner:ty, $name:expr, $baseline:literal,
         |$limit:ident| $make:expr $(, |$op:ident| $other:expr)?
     ) => {
         pub(super) struct $Subject($Inner);
@@ -47,52 +48,47 @@ macro_rules! limiter {
     };
 }
 
-limiter!(
-    TokenBucket,
-    sluicegate::TokenBucket<QuantaClock>,
-    "sluicegate/token_bucket",
-    "governor",
-    |limit| sluicegate::TokenBucket::with_clock(quota(limit), QuantaClock::new())
-);
+/// Defines a subject for each bucket of the list, and shows all of them to a visitor.
+macro_rules! subjects {
+    ($((
+        $Subject:ident, $name:literal, $Bucket:ident,
+        |$quota:ident, $clock:ident| $make:block, $change:expr
+    ))*) => {
+        $(limiter!(
+            $Subject,
+            sluicegate::bucket::$Bucket<QuantaClock>,
+            concat!("sluicegate/", $name),
+            "governor",
+            |limit| {
+                use sluicegate::bucket::*;
+                let ($quota, $clock) = (quota(limit), QuantaClock::new());
+                $make
+            },
+            |op| limit_of($name, op)
+        );)*
 
-limiter!(
-    TokenBucketInterval,
-    sluicegate::TokenBucket<QuantaClock>,
-    "sluicegate/token_bucket_interval",
-    "governor",
-    |limit| sluicegate::TokenBucket::with_clock(
-        quota(limit).with_refill(Refill::Interval),
-        QuantaClock::new()
-    ),
-    |op| by_the_millisecond(op)
-);
+        /// Shows `visitor` every limiter without keys, in the order of the reports.
+        pub(super) fn visit_all(visitor: &mut impl Visitor) {
+            $(visitor.visit::<$Subject>();)*
+            visitor.visit::<TokenBucketCoarse>();
+            visitor.visit::<TokenBucketMonotonic>();
+            visitor.visit::<Sharded>();
+            visitor.visit::<ShardedCoarse>();
+        }
+    };
+}
 
-limiter!(
-    Gcra,
-    sluicegate::Gcra<QuantaClock>,
-    "sluicegate/gcra",
-    "governor",
-    |limit| {
-        let interval_nanos = limit.period.as_nanos() as u64 / limit.permits;
-        let interval = Duration::from_nanos(interval_nanos);
-        let tolerance = Duration::from_nanos(interval_nanos * (limit.burst - 1));
-        sluicegate::Gcra::with_clock(interval, tolerance, QuantaClock::new())
-            .expect("the interval is in range")
-    },
-    |op| match op {
+buckets!(subjects);
+
+/// Returns the limit of a bucket of the list, which for some is not the one for all others.
+fn limit_of(name: &str, op: Op) -> Limit {
+    match (name, op) {
+        ("token_bucket_interval", op) => by_the_millisecond(op),
         // Cells are whole nanoseconds apart.
-        Op::Edge => Limit::new(1, Duration::from_nanos(333), 3_000),
-        _ => op.limit(),
+        ("gcra", Op::Edge) => Limit::new(1, Duration::from_nanos(333), 3_000),
+        (_, op) => op.limit(),
     }
-);
-
-limiter!(
-    LeakyBucket,
-    sluicegate::LeakyBucket<QuantaClock>,
-    "sluicegate/leaky_bucket",
-    "governor",
-    |limit| sluicegate::LeakyBucket::meter_with_clock(quota(limit), QuantaClock::new())
-);
+}
 
 limiter!(
     TokenBucketCoarse,

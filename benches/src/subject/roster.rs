@@ -12,14 +12,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<clocks::Coarse>();
     visitor.visit::<clocks::Monotonic>();
 
-    visitor.visit::<ours::TokenBucket>();
-    visitor.visit::<ours::TokenBucketInterval>();
-    visitor.visit::<ours::Gcra>();
-    visitor.visit::<ours::LeakyBucket>();
-    visitor.visit::<ours::TokenBucketCoarse>();
-    visitor.visit::<ours::TokenBucketMonotonic>();
-    visitor.visit::<ours::Sharded>();
-    visitor.visit::<ours::ShardedCoarse>();
+    ours::visit_all(visitor);
     visitor.visit::<lease::Leased>();
 
     visitor.visit::<peers::Governor>();
@@ -32,14 +25,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<peers::LeakyBucket>();
     visitor.visit::<mutex_bucket::MutexBucket>();
 
-    visitor.visit::<our_windows::Fixed>();
-    visitor.visit::<our_windows::FromFirst>();
-    visitor.visit::<our_windows::Counter>();
-    visitor.visit::<our_windows::Sliding>();
-    visitor.visit::<our_windows::SlidingSecond>();
-    visitor.visit::<our_windows::Multi>();
-    visitor.visit::<our_windows::Log>();
-    visitor.visit::<our_windows::Weighted>();
+    our_windows::visit_all(visitor);
 
     visitor.visit::<window_peers::TowerFixed>();
     visitor.visit::<window_peers::TowerCounter>();
