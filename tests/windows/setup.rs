@@ -5,8 +5,8 @@ use std::time::Duration;
 use sluicegate::window::*;
 use sluicegate::*;
 
-use crate::support::limiters::windows;
 use super::reference::{Fixed, FromFirst, Log, Mirror, Ring, State};
+use crate::support::limiters::windows;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
