@@ -61,11 +61,18 @@ macro_rules! subjects {
         |$limit:ident, $slots:ident, $entries:ident, $clock:ident| $make:block,
         $state:expr, $facts:tt
     ))*) => {
-        $(window!($Subject, $Window<QuantaClock>, concat!("sluicegate/", $name), window, |rate| {
-            let ($limit, $slots, $entries, $clock) =
-                (rate, SLOTS, rate.permits(), QuantaClock::new());
-            $make
-        });)*
+        $(window!(
+            $Subject,
+            sluicegate::window::$Window<QuantaClock>,
+            concat!("sluicegate/", $name),
+            window,
+            |rate| {
+                use sluicegate::window::*;
+                let ($limit, $slots, $entries, $clock) =
+                    (rate, SLOTS, rate.permits(), QuantaClock::new());
+                $make
+            }
+        );)*
 
         /// Shows `visitor` every window, in the order of the reports.
         pub(super) fn visit_all(visitor: &mut impl Visitor) {

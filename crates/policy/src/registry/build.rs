@@ -10,12 +10,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::calendar::{Budget, CalendarWindow, Weekday};
+use sluicegate::bucket::*;
+use sluicegate::calendar::*;
 use sluicegate::compose::All;
-use sluicegate::window::{History, MultiWindow, WeightedLog, WindowFromFirst};
-use sluicegate::{
-    FixedWindow, Gcra, LeakyBucket, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
-};
+use sluicegate::window::*;
 
 use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;

@@ -7,15 +7,12 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::bucket::Snapshot;
-use sluicegate::calendar::{Budget, CalendarWindow};
+use sluicegate::bucket::*;
+use sluicegate::calendar::*;
 use sluicegate::compose::All;
 use sluicegate::settle::Receipt;
-use sluicegate::window::{Compact, History, MultiWindow, WeightedLog, WindowFromFirst};
-use sluicegate::{
-    Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter, SlidingCounter, SlidingLog,
-    SlidingWindow, TokenBucket,
-};
+use sluicegate::window::*;
+use sluicegate::{Denied, Grant, Limiter};
 
 use crate::SharedClock;
 use crate::kind::limiter_types;
