@@ -42,7 +42,7 @@ left=(proxies:: behind_nginx tests::cluster:: tests::failover:: tests::faults:: 
     replay::pages_fit_every_screen)
 
 step "unit, behaviour and property tests"
-echo "left for ci/deep.sh: ${left[*]}, benches, step models, crowds under shuttle"
+echo "left for ci/deep.sh: ${left[*]}, most random cases, benches, step models, crowds under shuttle"
 timed cargo test "${packages[@]}" --lib --bins --tests --examples -- "${left[@]/#/--skip=}"
 
 step "the command on its bundled sample"

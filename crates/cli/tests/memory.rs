@@ -25,7 +25,7 @@ const KINDS: [(&str, bool); 8] = [
 ];
 
 /// Numbers of keys around a doubling of a hash table, when it is fullest and emptiest.
-const KEYS: [u32; 2] = [56_000, 60_000];
+const KEYS: [u32; 2] = [14_000, 15_000];
 
 /// The variable by which the test tells a process of its own which kind to measure, and with how many
 /// keys.

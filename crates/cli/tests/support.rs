@@ -1,4 +1,4 @@
-//! What tests of several subjects have in common.
+//! Parts that tests of several subjects have in common.
 
 pub(crate) mod random_policies;
 pub(crate) mod reference;

@@ -1,3 +1,3 @@
-//! What tests of several pages have in common.
+//! Parts that tests of several pages have in common.
 
 pub(crate) mod page;

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use rand::Rng;
 use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use redis::Pipeline;
 use sluicegate::{ConfigError, Grant, Quota, Rate, Refill, quota, rate};
 
 use super::oracle::{Bucket, Intervals, Oracle, Rule, Windows};
 use super::patient;
+use super::scripts::{random, share_of};
 use super::server::Server;
 use crate::decision::Verb;
 use crate::script::ALL;
@@ -135,9 +136,9 @@ fn several_limits_grant_together_or_not_at_all() {
     let server = Server::start();
     let mut connection = server.connection();
     redis::cmd("SCRIPT").arg("LOAD").arg(ALL.source()).exec(&mut connection).unwrap();
-    let mut random = SmallRng::seed_from_u64(23);
+    let mut random = random();
     let cases = cases();
-    let count = STEPS.div_ceil(cases.len());
+    let count = share_of(STEPS).div_ceil(cases.len());
     for (index, mut limits) in cases.into_iter().enumerate() {
         let keyed = limits.iter().enumerate().map(|(number, (limit, _))| {
             (limit.clone(), KeySpace::new(&format!("case{index}:{number}")).unwrap())

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use redis::Pipeline;
 
 use super::patient;
+use super::scripts::{random, share_of};
 use super::server::Server;
 use crate::script::CONCURRENCY;
 use crate::{KeySpace, LimitError, RedisConcurrency, RenewError, TryAcquireError};
@@ -62,14 +62,15 @@ fn permits_in_flight_are_those_of_the_holders_whose_time_is_not_over() {
     let server = Server::start();
     let mut connection = server.connection();
     redis::cmd("SCRIPT").arg("LOAD").arg(CONCURRENCY.source()).exec(&mut connection).unwrap();
-    let mut random = SmallRng::seed_from_u64(29);
+    let mut random = random();
     for limit in [1, 5, 100] {
         let keys = KeySpace::new(&format!("limit{limit}")).unwrap();
         let hold = Duration::from_micros(HOLD);
         let concurrency = RedisConcurrency::new(limit, hold, keys, ()).unwrap();
         let (mut now, mut model) = (START, Model::default());
         let (mut granted, mut denied, mut expired) = (0, 0, 0);
-        for _ in 0..STEPS / 3 / 500 {
+        let steps = share_of(STEPS) / 3;
+        for _ in 0..steps / 500 {
             let steps: Vec<_> = (0..500)
                 .map(|_| {
                     let step = HOLD / limit.min(20);
@@ -95,31 +96,36 @@ fn permits_in_flight_are_those_of_the_holders_whose_time_is_not_over() {
             }
             let replies: Vec<Vec<i64>> = pipeline.query(&mut connection).unwrap();
             for ((step, call), reply) in steps.iter().zip(&calls).zip(&replies) {
-                let shown = format!("limit {limit}: {step:?}: {reply:?}");
+                let shown = || format!("limit {limit}: {step:?}: {reply:?}");
                 let was_held = model.is_held(step.holder, step.now);
                 let expected = model.step(*step, limit);
                 let used = model.used(step.now);
                 assert!(used <= limit);
-                assert_eq!(reply[2], used as i64, "{shown}");
+                assert_eq!(reply[2], used as i64, "{}", shown());
                 match call.answer(limit, reply).unwrap() {
                     Ok(permits) => {
-                        assert_eq!(Some(permits), expected, "{shown}");
+                        assert_eq!(Some(permits), expected, "{}", shown());
                         granted += 1;
                         expired += usize::from(step.verb == "leave" && !was_held);
                     }
                     Err(error) => {
-                        assert_eq!(None, expected, "{shown}");
+                        assert_eq!(None, expected, "{}", shown());
                         denied += 1;
                         if step.verb == "enter" {
                             let wait = error.retry_after().unwrap().as_micros() as u64;
                             let room = |at| model.used(at) + step.permits <= limit;
-                            assert!(room(step.now + wait) && !room(step.now + wait - 1), "{shown}");
+                            assert!(
+                                room(step.now + wait) && !room(step.now + wait - 1),
+                                "{}",
+                                shown()
+                            );
                         }
                     }
                 }
             }
         }
-        assert!(granted > 5_000 && denied > 5_000 && expired > 500, "{granted} {denied} {expired}");
+        assert!(granted > steps / 7 && denied > steps / 7, "{granted} {denied}");
+        assert!(expired > steps / 70, "{expired}");
     }
 }
 

@@ -7,13 +7,14 @@
 
 use std::time::Duration;
 
+use rand::Rng;
 use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use sluicegate::wait::{Reservation, Reserve};
 use sluicegate::{Gcra, Limiter, ManualClock, Quota, Refill, TokenBucket, quota};
 
 use super::give_back::send;
 use super::oracle::{Bucket, Intervals, Oracle};
+use super::scripts::{random, share_of};
 use super::server::Server;
 use crate::decision::Verb;
 use crate::key_space::KeySpace;
@@ -112,12 +113,12 @@ impl<M: Oracle + Clone> Case<M> {
     fn check(&self, key: &mut Key<M>, step: Next, request: &Request<'_>, reply: &[i64]) -> bool {
         let now = i128::from(key.micros) * 1_000;
         key.clock.set_nanos(key.micros * 1_000);
-        let shown = format!("{:?}: {step:?}: {reply:?}", self.limit);
+        let shown = || format!("{:?}: {step:?}: {reply:?}", self.limit);
         let last = key.last.take();
         match step {
             Next::Cancel(permits) => {
                 let Last { before, reservation, .. } = last.unwrap();
-                assert_eq!(request.moved(reply).unwrap(), permits, "{shown}");
+                assert_eq!(request.moved(reply).unwrap(), permits, "{}", shown());
                 key.model = before;
                 if let Some(reservation) = reservation {
                     assert!(reservation.cancel());
@@ -127,9 +128,9 @@ impl<M: Oracle + Clone> Case<M> {
             Next::Charge(permits) => {
                 let most = key.model.room(now) + i128::from(self.max_debt);
                 let expected = permits.min(most.max(0) as u64);
-                assert_eq!(request.moved(reply).unwrap(), expected, "{shown}");
+                assert_eq!(request.moved(reply).unwrap(), expected, "{}", shown());
                 key.model.take(now, expected);
-                assert!(key.engine.is_none_or(|engine| engine.force(expected)), "{shown}");
+                assert!(key.engine.is_none_or(|engine| engine.force(expected)), "{}", shown());
                 true
             }
             Next::Take(permits) => self.check_reserved(key, permits, 0, request, reply, &shown),
@@ -147,7 +148,7 @@ impl<M: Oracle + Clone> Case<M> {
         longest: i128,
         request: &Request<'_>,
         reply: &[i64],
-        shown: &str,
+        shown: &dyn Fn() -> String,
     ) -> bool {
         let now = i128::from(key.micros) * 1_000;
         let wanted = i128::from(permits);
@@ -159,13 +160,13 @@ impl<M: Oracle + Clone> Case<M> {
         };
         let is_granted = match request.answer(reply).unwrap() {
             Ok(grant) => {
-                assert!(can(now) && grant.permits() == permits, "{shown}");
+                assert!(can(now) && grant.permits() == permits, "{}", shown());
                 true
             }
             Err(denied) => {
-                assert!(!can(now), "{shown}");
+                assert!(!can(now), "{}", shown());
                 let retry = now + denied.retry_after().unwrap().as_nanos() as i128;
-                assert!(can(retry) && !can(retry - 1), "{shown}: {denied:?}");
+                assert!(can(retry) && !can(retry - 1), "{}: {denied:?}", shown());
                 false
             }
         };
@@ -173,7 +174,7 @@ impl<M: Oracle + Clone> Case<M> {
             .engine
             .map(|engine| engine.reserve_within(permits, Duration::from_nanos(longest as u64)));
         if !is_granted {
-            assert!(reserved.is_none_or(|reserved| reserved.is_err()), "{shown}");
+            assert!(reserved.is_none_or(|reserved| reserved.is_err()), "{}", shown());
             return false;
         }
         // Intervals that begin with a reservation stay, whatever becomes of it.
@@ -182,11 +183,12 @@ impl<M: Oracle + Clone> Case<M> {
         key.model.take(now, permits);
         let wait = request.ready_after(reply).unwrap();
         let ready = now + wait.as_nanos() as i128;
-        assert!(key.model.room(ready) >= 0, "{shown}: {wait:?} is too short");
-        assert!(ready == now || key.model.room(ready - 1) < 0, "{shown}: {wait:?} is too long");
-        let reservation = reserved.map(|reserved| reserved.expect(shown));
+        assert!(key.model.room(ready) >= 0, "{}: {wait:?} is too short", shown());
+        assert!(ready == now || key.model.room(ready - 1) < 0, "{}: {wait:?} is too long", shown());
+        let reservation = reserved
+            .map(|reserved| reserved.unwrap_or_else(|error| panic!("{}: {error}", shown())));
         if let Some(reservation) = &reservation {
-            assert_eq!(reservation.ready_after(), wait, "{shown}");
+            assert_eq!(reservation.ready_after(), wait, "{}", shown());
         }
         let charged = request.charged(reply).unwrap();
         key.last = Some(Last { charged, before, reservation, permits });
@@ -197,10 +199,10 @@ impl<M: Oracle + Clone> Case<M> {
         let mut connection = server.connection();
         let source = self.limit.script().source();
         redis::cmd("SCRIPT").arg("LOAD").arg(source).exec(&mut connection).unwrap();
-        let mut random = SmallRng::seed_from_u64(17);
+        let mut random = random();
         let space = KeySpace::new(&format!("case{index}")).unwrap();
         let keyed = KeyedLimit { limit: self.limit.clone(), keys: space };
-        let mut keys: Vec<_> = (0..KEYS)
+        let mut keys: Vec<_> = (0..share_of(KEYS))
             .map(|key| {
                 let micros = START + random.random_range(0..1_000_000);
                 let clock: &'static ManualClock =
@@ -240,7 +242,7 @@ impl<M: Oracle + Clone> Case<M> {
                 granted += usize::from(self.check(key, step, request, reply));
             }
         }
-        let all = steps * KEYS;
+        let all = steps * keys.len();
         assert!((all / 4..all - all / 10).contains(&granted), "{:?}: {granted}", self.limit);
     }
 }

@@ -9,12 +9,12 @@ mod windows;
 
 use std::time::Duration;
 
+use rand::Rng;
 use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use sluicegate::{Grant, Limiter, ManualClock};
 
 use super::oracle::Oracle;
-use super::scripts::{Answer, Step, run};
+use super::scripts::{Answer, Step, random, run, share_of};
 use super::server::Server;
 use crate::decision::Verb;
 use crate::limit::RedisLimit;
@@ -54,7 +54,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Checks that the engine gives the same answer.
-    fn check(&self, step: Step, answer: &Answer, shown: &str) {
+    fn check(&self, step: Step, answer: &Answer, shown: &dyn Fn() -> String) {
         let limiter = &*self.limiter;
         let other = match step.verb {
             Verb::Take => limiter.try_acquire(step.permits),
@@ -63,11 +63,12 @@ impl<'a> Engine<'a> {
         };
         let (numbers, waits) = told(answer);
         let (other_numbers, other_waits) = told(&other);
-        assert_eq!(numbers, other_numbers, "{shown}: the engine answers {other:?}");
+        assert_eq!(numbers, other_numbers, "{}: the engine answers {other:?}", shown());
         for (wait, other_wait) in waits.into_iter().zip(other_waits) {
             assert!(
                 wait.abs_diff(other_wait) <= self.slack,
-                "{shown}: the engine answers {other:?}"
+                "{}: the engine answers {other:?}",
+                shown()
             );
         }
     }
@@ -117,12 +118,18 @@ fn steps(case: &Case<'_>, count: usize, random: &mut SmallRng) -> Vec<Step> {
 }
 
 /// Checks that `answer` is what the reference says, and takes what was granted.
-fn check(oracle: &mut dyn Oracle, limit: u64, step: Step, answer: &Answer, shown: &str) {
+fn check(
+    oracle: &mut dyn Oracle,
+    limit: u64,
+    step: Step,
+    answer: &Answer,
+    shown: &dyn Fn() -> String,
+) {
     let now = i128::from(step.micros) * 1_000;
     let room = oracle.room(now);
     let needed = if step.verb == Verb::UpTo { 1 } else { step.permits };
     let expected = (room >= i128::from(needed)).then(|| step.permits.min(room.max(0) as u64));
-    assert_eq!(answer.as_ref().ok().map(Grant::permits), expected, "{shown}");
+    assert_eq!(answer.as_ref().ok().map(Grant::permits), expected, "{}", shown());
     // A look describes what the grant would leave.
     let is_peek = step.verb == Verb::Peek;
     if !is_peek && let Some(granted) = expected {
@@ -134,34 +141,38 @@ fn check(oracle: &mut dyn Oracle, limit: u64, step: Step, answer: &Answer, shown
             (denied.remaining().unwrap(), denied.reset_after().unwrap(), denied.limit().unwrap())
         }
     };
-    assert_eq!(of_limit, limit, "{shown}");
+    assert_eq!(of_limit, limit, "{}", shown());
     if is_peek && expected.is_some() {
-        assert_eq!(remaining, room as u64 - step.permits, "{shown}");
+        assert_eq!(remaining, room as u64 - step.permits, "{}", shown());
         return;
     }
-    assert_eq!(remaining, oracle.room(now).max(0) as u64, "{shown}");
+    assert_eq!(remaining, oracle.room(now).max(0) as u64, "{}", shown());
     let reset = now + reset_after.as_nanos() as i128;
-    assert!(oracle.is_full(reset), "{shown}: not full after {reset_after:?}");
-    assert!(reset == now || !oracle.is_full(reset - 1), "{shown}: full before {reset_after:?}");
+    assert!(oracle.is_full(reset), "{}: not full after {reset_after:?}", shown());
+    assert!(reset == now || !oracle.is_full(reset - 1), "{}: full before {reset_after:?}", shown());
     if let Err(denied) = answer {
         let retry = now + denied.retry_after().unwrap().as_nanos() as i128;
-        assert!(oracle.room(retry) >= i128::from(needed), "{shown}: waits too short");
-        assert!(retry > now && oracle.room(retry - 1) < i128::from(needed), "{shown}: too long");
+        assert!(oracle.room(retry) >= i128::from(needed), "{}: waits too short", shown());
+        assert!(
+            retry > now && oracle.room(retry - 1) < i128::from(needed),
+            "{}: too long",
+            shown()
+        );
     }
 }
 
 /// Runs the cases, each for its share of the steps.
-fn check_all<'a>(seed: u64, clock: &'a ManualClock, cases: Vec<Case<'a>>) {
+fn check_all<'a>(clock: &'a ManualClock, cases: Vec<Case<'a>>) {
     let server = Server::start();
     let mut connection = server.connection();
-    let mut random = SmallRng::seed_from_u64(seed);
-    let count = STEPS.div_ceil(cases.len());
+    let mut random = random();
+    let count = share_of(STEPS).div_ceil(cases.len());
     for (index, mut case) in cases.into_iter().enumerate() {
         let steps = steps(&case, count, &mut random);
         let answers = run(&mut connection, &case.limit, &format!("case {index}"), &steps);
         let mut granted = 0;
         for (number, (step, answer)) in steps.into_iter().zip(&answers).enumerate() {
-            let shown = format!("{:?}, step {number}: {step:?}: {answer:?}", case.limit);
+            let shown = || format!("{:?}, step {number}: {step:?}: {answer:?}", case.limit);
             if let Some(engine) = &mut case.engine {
                 clock.set_nanos(step.micros * 1_000);
                 if case.oracle.is_forgotten(i128::from(step.micros) * 1_000) {

@@ -1,5 +1,9 @@
 //! Steps of the random tests, sent to a server in batches.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use redis::Pipeline;
 use sluicegate::{Denied, Grant};
 
@@ -20,6 +24,18 @@ pub(super) struct Step {
 }
 
 pub(super) type Answer = Result<Grant, Denied>;
+
+/// Returns a quarter of so many steps, or all of them if `FULL_TESTS` is set.
+pub(super) fn share_of(steps: usize) -> usize {
+    if std::env::var_os("FULL_TESTS").is_some() { steps } else { steps.div_ceil(4) }
+}
+
+/// Returns a source of random numbers, others each day. A test that fails shows its seed.
+pub(super) fn random() -> SmallRng {
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 86_400;
+    println!("seed {seed}");
+    SmallRng::seed_from_u64(seed)
+}
 
 /// Returns the answers of the script of `limit` to `steps`, one after the other, for the key `key`.
 pub(super) fn run(

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use sluicegate::{Gcra, Grant, ManualClock, Quota, Refill, TokenBucket, quota};
 
 use super::{Case, Engine, START, check_all};
 use crate::decision::Verb;
 use crate::limit::RedisLimit;
 use crate::tests::oracle::{Bucket, Intervals, Oracle};
-use crate::tests::scripts::{Step, run};
+use crate::tests::scripts::{Step, random, run};
 use crate::tests::server::Server;
 
 fn of_bucket(clock: &ManualClock, quota: Quota) -> Case<'_> {
@@ -48,7 +47,6 @@ fn of_finer_bucket(clock: &ManualClock, quota: Quota) -> Case<'_> {
 fn smooth_buckets_answer_as_the_exact_fractions_and_the_engine() {
     let clock = &ManualClock::at(START * 1_000);
     check_all(
-        1,
         clock,
         vec![
             of_bucket(clock, quota!(1 / day)),
@@ -79,7 +77,6 @@ fn interval_buckets_answer_as_the_intervals_one_by_one_and_the_engine() {
     let clock = &ManualClock::at(START * 1_000);
     let of = |quota: Quota| of_bucket(clock, quota.with_refill(Refill::Interval));
     check_all(
-        2,
         clock,
         vec![
             // The three of the requirement.
@@ -110,7 +107,6 @@ fn cells_pass_as_by_exact_times_and_the_engine() {
         }
     };
     check_all(
-        3,
         clock,
         vec![
             of(1_000_000_000, 0),
@@ -131,7 +127,7 @@ fn cells_pass_as_by_exact_times_and_the_engine() {
 fn a_rate_is_exact_whatever_its_callers_do() {
     let server = Server::start();
     let mut connection = server.connection();
-    let mut random = SmallRng::seed_from_u64(8);
+    let mut random = random();
     let quotas = [
         quota!(1 / day, burst 1_000),
         quota!(1 / hour, burst 1_000),
