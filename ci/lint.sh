@@ -24,6 +24,14 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src crates/redi
     awk -f ci/argued.awk "$file" || fail "an atomic operation is not argued"
 done
 
+# A file of tests that is neither a program nor a part of one would not run.
+for package in $(git grep -l '^\[\[test\]\]' -- '*Cargo.toml' | xargs -n 1 dirname); do
+    for file in "$package"/tests/*.rs; do
+        name=$(basename "$file" .rs)
+        grep -qs "^mod $name;" "$package"/tests/*.rs || grep -qx "name = \"$name\"" "$package/Cargo.toml" || fail "$file is in no program"
+    done
+done
+
 # A theorem is proved once, in its module; a page states it and links that.
 if grep -n '∎' README.md docs/*.md; then
     fail "a page holds a proof"

@@ -163,7 +163,9 @@ proptest! {
             pair.apply(op);
         }
         let origin_nanos = pair.mirror().origin_nanos();
-        clock.set_nanos(origin_nanos.saturating_sub(early_nanos));
+        // No earlier than the word can tell ahead from behind.
+        let earliest_nanos = *pair.mirror().reach_nanos().start();
+        clock.set_nanos(origin_nanos.saturating_sub(early_nanos).max(earliest_nanos));
         for &amount in &amounts {
             // Asks again after the wait, and a nanosecond earlier.
             pair.apply(Op::Peek(amount));
