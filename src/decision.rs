@@ -4,7 +4,6 @@
 #[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;
 pub(crate) mod denied;
-pub(crate) mod estimate;
 pub(crate) mod forecast;
 pub(crate) mod grant;
 #[cfg(feature = "alloc")]
@@ -19,3 +18,4 @@ pub(crate) mod settled;
 pub(crate) mod snapshot;
 #[cfg(feature = "alloc")]
 pub(crate) mod standing;
+pub(crate) mod undo;

@@ -1,10 +1,9 @@
 //! The verb of limiters whose grants can be settled.
 
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-mod owned;
+pub(crate) mod estimate;
 
-pub use crate::decision::estimate::Estimate;
-pub use crate::decision::estimate::detached::Detached;
+pub use self::estimate::Estimate;
+pub use self::estimate::detached::Detached;
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::settled::{Settled, Unpaid};
 

@@ -1,10 +1,8 @@
 //! Giving grants and leases back to the word they came from. (Reservations, and grants of callers
 //! in line: `undo` in `turns.rs`.)
 
-use crate::decision::lease::LeasedWord;
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-use crate::decision::lease::OwnedOrigin;
-use crate::decision::receipt::Slot;
+use crate::decision::pieces::{Piece, Pieces};
+use crate::decision::undo::{Debit, Undo};
 use crate::sync::Ordering::{Relaxed, Release};
 use crate::sync::Word;
 
@@ -16,26 +14,45 @@ use super::reserved::ReservedCapacity;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 impl<C, L: ReservedCapacity> BucketCore<C, L> {
-    /// Takes the permits `left` in a lease back.
-    pub(crate) fn take_back(&self, origin: OwnedOrigin, left: u64) {
-        if let OwnedOrigin::Word { written, token } = origin
-            && left > 0
-        {
-            self.line.give_back(written, left.saturating_mul(token));
+    /// Returns the part of the bucket that takes debits back.
+    pub(crate) fn line(&self) -> &dyn Undo {
+        &*self.line
+    }
+}
+
+impl<L: ReservedCapacity> Undo for ContendedLine<L> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        match debit {
+            Debit::Word { before, after } => {
+                self.fall(Level::from_bits(after), Level::from_bits(before))
+            }
+            Debit::Units(pieces) => {
+                let units = pieces.units();
+                self.take_back(pieces) < units || units == 0
+            }
+            _ => false,
         }
     }
 }
 
-impl<L: ReservedCapacity> Slot for ContendedLine<L> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        self.fall(Level::from_bits(seen), Level::from_bits(next))
-    }
-}
-
-impl<L: ReservedCapacity> LeasedWord for ContendedLine<L> {
-    fn give_back(&self, written: u64, unspent: u64) {
-        let written = Level::from_bits(written);
-        self.fall(written, written.without(unspent));
+impl<L: ReservedCapacity> ContendedLine<L> {
+    /// Takes the units of `pieces` back, into the lots if the word has changed since. Returns how many are
+    /// lost: all of them then, where there are no lots.
+    pub(super) fn take_back(&self, pieces: Pieces) -> u64 {
+        let Pieces { of_word, of_lots } = pieces;
+        let mut lost = 0;
+        if of_word.units > 0 {
+            let written = Level::from_bits(of_word.top);
+            // Nobody has taken any unit after these: it is as if they had never been taken.
+            if !self.fall(written, written.without(of_word.units)) {
+                let top = written.units_spent();
+                lost += self.reserved.put(Piece { top, ..of_word });
+            }
+        }
+        for &piece in of_lots.iter().rev() {
+            lost += self.reserved.put(piece);
+        }
+        lost
     }
 }
 

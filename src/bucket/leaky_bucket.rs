@@ -12,10 +12,10 @@ use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-use crate::decision::lease::{Lender, OwnedOrigin};
 use crate::decision::receipt::Receipt;
 use crate::decision::snapshot::Snapshot;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::undo::{Debit, Undo};
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;

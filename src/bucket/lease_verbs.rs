@@ -9,7 +9,8 @@ macro_rules! lease_verbs {
             /// to hold and spend: see [`Lease`](crate::lease::Lease).
             ///
             /// Dropping the lease returns the unspent permits if the limiter has not
-            /// changed in the meantime; otherwise they are lost. A lease of 0 permits
+            /// changed in the meantime; otherwise they are lost, unless the limiter is a
+            /// [`SettleableBucket`](crate::bucket::SettleableBucket). A lease of 0 permits
             /// is always granted. Lock-free; does not allocate; reads the clock once
             /// (unless it heals the limiter).
             ///
@@ -112,9 +113,9 @@ macro_rules! lease_verbs {
         }
 
         #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-        impl<C: Clock + Send + Sync> Lender for $Limiter<C> {
-            fn take_back(&self, origin: OwnedOrigin, left: u64) {
-                self.core.take_back(origin, left);
+        impl<C: Clock + Sync> Undo for $Limiter<C> {
+            fn undo(&self, debit: Debit<'_>) -> bool {
+                self.core.line().undo(debit)
             }
         }
     };

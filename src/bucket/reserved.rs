@@ -5,6 +5,8 @@
 //! capacity less what is reserved. So the tokens that can be spent at once, in the word and
 //! outside, never exceed the capacity.
 
+use crate::decision::pieces::Piece;
+
 use super::level::Level;
 use super::terms::Terms;
 
@@ -21,6 +23,12 @@ pub(crate) trait ReservedCapacity: Sync {
     /// the change may yet fail, and be prepared again with a higher successor.
     #[inline(always)]
     fn before_change(&self, _successor: Level) {}
+
+    /// Keeps units that have come back too late for the word. Returns how many of them are lost: all, where
+    /// there are no lots.
+    fn put(&self, piece: Piece) -> u64 {
+        piece.units
+    }
 }
 
 /// Reserves nothing: all of the capacity is the word's.

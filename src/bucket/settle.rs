@@ -77,15 +77,14 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-use crate::decision::lease::OwnedOrigin;
 use crate::decision::pieces::Pieces;
-use crate::decision::receipt::{Receipt, TakesPieces};
+use crate::decision::receipt::Receipt;
 use crate::decision::snapshot::Snapshot;
+use crate::decision::undo::{Debit, Undo};
+use crate::settle::estimate::detached::Detached;
+use crate::settle::estimate::{Estimate, Hold, Settles};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 
@@ -125,7 +124,7 @@ impl<C: Clock + Sync> Settles for SettleCore<C> {
         let Hold::Units { pieces, token } = hold else { return 0 };
         // They were granted at this price, so the product does not overflow.
         let cut = pieces.cut(permits.wrapping_mul(*token));
-        let lost = self.bucket.line.take_pieces(cut);
+        let lost = self.bucket.line.take_back(cut);
         // A permit of which a part is lost is lost.
         permits.saturating_sub(lost.div_ceil((*token).max(1)))
     }
@@ -191,7 +190,7 @@ impl<C: Clock> SettleCore<C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Taken { grant, pieces, .. } = self.take(permits)?;
-        Ok(Receipt::of_pieces(grant, &*self.bucket.line, pieces))
+        Ok(Receipt::new(grant, &*self.bucket.line, Debit::Units(pieces)))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -252,8 +251,8 @@ impl<C: Clock> SettleCore<C> {
     }
 
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    pub(crate) fn take_back(&self, origin: OwnedOrigin, left: u64) {
-        self.bucket.take_back(origin, left);
+    pub(crate) fn line(&self) -> &dyn Undo {
+        self.bucket.line()
     }
 
     pub(crate) fn reset(&self) {

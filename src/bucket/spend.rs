@@ -6,8 +6,9 @@ use crate::contention::{Contender, Pauses};
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
-use crate::decision::lease::Lease;
+use crate::decision::lease::{Lease, Leased};
 use crate::decision::receipt::Receipt;
+use crate::decision::undo::Debit;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
@@ -75,8 +76,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
-        let levels = (granted.seen.to_bits(), granted.written.to_bits());
-        Ok(Receipt::of_word(granted.grant, &*self.line, levels))
+        let (before, after) = (granted.seen.to_bits(), granted.written.to_bits());
+        Ok(Receipt::new(granted.grant, &*self.line, Debit::Word { before, after }))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -108,8 +109,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             token.set(terms.token);
             charge(terms, balance)
         })?;
-        let written = (granted.seen != granted.written).then_some(granted.written.to_bits());
-        Ok(Lease::of_word(granted.grant, &*self.line, written, token.get()))
+        let (written, token) = (granted.written.to_bits(), token.get());
+        Ok(Lease::new(granted.grant, &*self.line, Leased::Level { written, token }))
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {

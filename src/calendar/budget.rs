@@ -7,10 +7,10 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
 use crate::time::calendar::error::CalendarError;
 use crate::time::calendar::weekday::Weekday;
 use crate::time::clock::Clock;

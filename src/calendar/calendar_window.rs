@@ -6,10 +6,10 @@ use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
 use crate::time::calendar::Calendar;
 use crate::time::clock::Clock;
 use crate::time::clock::unix::UnixClock;

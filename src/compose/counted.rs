@@ -9,12 +9,12 @@ pub(crate) mod waits;
 use core::fmt;
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{CountsSettlements, Estimate};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::limiter::Limiter;
 use crate::settle::Settle;
+use crate::settle::estimate::detached::Detached;
+use crate::settle::estimate::{CountsSettlements, Estimate};
 
 use self::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
 #[cfg(feature = "wait")]

@@ -6,10 +6,10 @@ mod wait;
 #[cfg(feature = "wait")]
 use self::wait::SettleHook;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
-use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
+use crate::settle::estimate::detached::Detached;
 use crate::sync::Ordering::{Acquire, Release};
 use crate::sync::{AtomicWord, Word};
 

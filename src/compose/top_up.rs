@@ -21,7 +21,8 @@ use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
-use crate::decision::receipt::{Receipt, TakesPermits};
+use crate::decision::receipt::Receipt;
+use crate::decision::undo::{Debit, Undo};
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -241,7 +242,7 @@ impl<L: Limiter> Limiter for TopUp<L> {
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.limiter.try_acquire_revocable(permits).or_else(|denied| {
             let grant = self.pay(permits, denied)?;
-            Ok(Receipt::of_permits(grant, self))
+            Ok(Receipt::new(grant, self, Debit::Permits(grant.permits())))
         })
     }
 
@@ -260,9 +261,11 @@ impl<L: Limiter> Limiter for TopUp<L> {
     }
 }
 
-impl<L: Limiter> TakesPermits for TopUp<L> {
-    fn take_permits(&self, permits: u64) {
+impl<L: Limiter> Undo for TopUp<L> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Permits(permits) = debit else { return false };
         self.add(permits);
+        true
     }
 }
 

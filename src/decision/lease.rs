@@ -7,6 +7,8 @@ use core::fmt;
 use core::mem;
 
 use super::grant::Grant;
+use super::pieces::Pieces;
+use super::undo::{Debit, Undo};
 
 /// Permits taken from a limiter at once, for the holder to spend one by one.
 ///
@@ -17,10 +19,11 @@ use super::grant::Grant;
 /// | limiter | its permits are admitted | permits left when the lease is dropped |
 /// |---|---|---|
 /// | `Sharded` | when each is spent | go back, whatever has happened since. While the lease lives, all the capacity that it took, for spent permits too, is missing from the burst. (Permits beyond a lowered burst are lost. A lease of one permit cannot return it if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
-/// | `TokenBucket`, `Gcra`, `LeakyBucket`, `SettleableBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::settle::Receipt); otherwise all of them are lost |
+/// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::settle::Receipt); otherwise all of them are lost |
+/// | `SettleableBucket` | all when the lease is taken | go back whatever has happened since, as with an [`Estimate`](crate::settle::Estimate) |
 ///
 /// Either way the limiter's bound holds if permits count as admitted at the time in the second
-/// column. The holder of a lease of the second kind may spend it late, when the bucket is full
+/// column. The holder of a lease of a bucket may spend it late, when the bucket is full
 /// again: more than the burst is then spent at one instant, by at most the permits in leases.
 ///
 /// The permits of a forgotten lease (`core::mem::forget`) never go back. Neither does the capacity
@@ -52,109 +55,52 @@ use super::grant::Grant;
 pub struct Lease<'a> {
     left: u64,
     grant: Grant,
-    source: LeaseOrigin<'a>,
+    home: Home<'a>,
 }
 
-/// The place to which unspent permits return.
-enum LeaseOrigin<'a> {
-    /// Nowhere: they are lost.
-    Spent,
-    /// The level of `word`, if the word is still what was `written`.
-    Word { word: &'a dyn LeasedWord, written: u64, token: u64 },
-    /// A shard, together with their capacity.
-    #[cfg(feature = "alloc")]
-    Shard(ShardHome<'a>),
-    /// The limiter that the lease keeps alive.
+/// The limiter to which unspent permits return.
+enum Home<'a> {
+    /// None: they are lost.
+    Nowhere,
+    Borrowed(&'a dyn Undo, Leased),
+    /// It is kept alive.
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    Owned(Arc<dyn Lender>, OwnedOrigin),
+    Owned(Arc<dyn Undo + Send>, Leased),
 }
 
-/// A limiter that is kept alive by the leases that were taken from it.
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-pub(crate) trait Lender: Send + Sync {
-    /// Takes the permits `left` in a lease back to where they came from.
-    fn take_back(&self, origin: OwnedOrigin, left: u64);
-}
-
-/// The place in a limiter to which unspent permits return.
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+/// The place in a limiter that was charged with a lease.
 #[derive(Clone, Copy)]
-pub(crate) enum OwnedOrigin {
-    /// The limiter's word, if it is still what was `written`.
-    Word { written: u64, token: u64 },
-    /// A shard: its index, the capacity of the lease, and the limit that was in force.
-    Shard { index: usize, room: u64, limit: u64 },
-}
-
-/// A limiter to which leases return permits.
-#[cfg(feature = "alloc")]
-pub(crate) trait PutBack: Sync {
-    /// Returns the capacity of a lease, with the `tokens` that are left in it.
-    fn put_back(&self, home: ShardHome<'_>, tokens: u64);
-}
-
-/// The shard that a lease came from, the reserved capacity that it took along, and the limit that
-/// was in force then.
-#[cfg(feature = "alloc")]
-#[derive(Clone, Copy)]
-pub(crate) struct ShardHome<'a> {
-    pub(crate) limiter: &'a dyn PutBack,
-    pub(crate) index: usize,
-    pub(crate) room: u64,
-    pub(crate) limit: u64,
-}
-
-/// A word from which a lease took permits.
-pub(crate) trait LeasedWord: Sync {
-    /// Takes `unspent` units off what was `written`, if nothing has happened to the word since.
-    fn give_back(&self, written: u64, unspent: u64);
+pub(crate) enum Leased {
+    /// The level that the grant has `written`, at `token` quarter-units per permit.
+    Level { written: u64, token: u64 },
+    /// The shard at `index`, when `limit` was in force. The lease takes along a shard's capacity for its
+    /// permits.
+    #[cfg(feature = "alloc")]
+    Shard { index: usize, limit: u64 },
 }
 
 impl<'a> Lease<'a> {
     /// The largest number of permits that one lease holds.
     pub const MAX: u64 = (1 << 31) - 1;
 
-    /// Creates a lease from a word at `token` quarter-units per permit. `written` is what the grant
-    /// wrote, if it wrote.
-    pub(crate) fn of_word(
-        grant: Grant,
-        word: &'a dyn LeasedWord,
-        written: Option<u64>,
-        token: u64,
-    ) -> Lease<'a> {
-        let source = match written {
-            Some(written) => LeaseOrigin::Word { word, written, token },
-            None => LeaseOrigin::Spent,
-        };
-        Lease { left: grant.permits(), grant, source }
-    }
-
-    /// Creates a lease of tokens that return to `home`.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn of_shard(grant: Grant, home: ShardHome<'a>) -> Lease<'a> {
-        Lease { left: grant.permits(), grant, source: LeaseOrigin::Shard(home) }
+    /// Creates a lease of permits that return to `limiter`.
+    pub(crate) fn new(grant: Grant, limiter: &'a dyn Undo, leased: Leased) -> Lease<'a> {
+        Lease { left: grant.permits(), grant, home: Home::Borrowed(limiter, leased) }
     }
 
     /// Creates a lease of permits that cannot return.
-    #[cfg(feature = "alloc")]
     pub(crate) fn spent(grant: Grant) -> Lease<'a> {
-        Lease { left: grant.permits(), grant, source: LeaseOrigin::Spent }
+        Lease { left: grant.permits(), grant, home: Home::Nowhere }
     }
 
-    /// Makes the lease keep `lender` alive, the limiter that it was taken from.
+    /// Makes the lease keep `limiter` alive, which it was taken from.
     #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    pub(crate) fn owned(mut self, lender: Arc<dyn Lender>) -> Lease<'static> {
-        let source = match mem::replace(&mut self.source, LeaseOrigin::Spent) {
-            LeaseOrigin::Spent => LeaseOrigin::Spent,
-            LeaseOrigin::Word { written, token, .. } => {
-                LeaseOrigin::Owned(lender, OwnedOrigin::Word { written, token })
-            }
-            LeaseOrigin::Shard(ShardHome { index, room, limit, .. }) => {
-                LeaseOrigin::Owned(lender, OwnedOrigin::Shard { index, room, limit })
-            }
-            LeaseOrigin::Owned(lender, origin) => LeaseOrigin::Owned(lender, origin),
+    pub(crate) fn owned(mut self, limiter: Arc<dyn Undo + Send>) -> Lease<'static> {
+        let home = match mem::replace(&mut self.home, Home::Nowhere) {
+            Home::Nowhere => Home::Nowhere,
+            Home::Borrowed(_, leased) | Home::Owned(_, leased) => Home::Owned(limiter, leased),
         };
-        Lease { left: self.left, grant: self.grant, source }
+        Lease { left: self.left, grant: self.grant, home }
     }
 
     /// Spends `permits` of those left, or none if fewer are left. Returns whether it spent them.
@@ -191,16 +137,21 @@ impl<'a> Lease<'a> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        match self.source {
-            LeaseOrigin::Word { word, written, token } if self.left > 0 => {
-                word.give_back(written, self.left.saturating_mul(token));
-            }
-            LeaseOrigin::Spent | LeaseOrigin::Word { .. } => {}
-            #[cfg(feature = "alloc")]
-            LeaseOrigin::Shard(home) => home.limiter.put_back(home, self.left),
+        let (limiter, leased): (&dyn Undo, _) = match &self.home {
+            Home::Nowhere => return,
+            Home::Borrowed(limiter, leased) => (*limiter, leased),
             #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-            LeaseOrigin::Owned(ref lender, origin) => lender.take_back(origin, self.left),
-        }
+            Home::Owned(limiter, leased) => (&**limiter, leased),
+        };
+        limiter.undo(match *leased {
+            Leased::Level { written, token } => {
+                Debit::Units(Pieces::of_word(written, self.left.saturating_mul(token)))
+            }
+            #[cfg(feature = "alloc")]
+            Leased::Shard { index, limit } => {
+                Debit::Shard { index, capacity: self.grant.permits(), tokens: self.left, limit }
+            }
+        });
     }
 }
 

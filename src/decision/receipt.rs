@@ -8,7 +8,7 @@ use crate::sync::{AtomicWord, Word};
 use super::grant::Grant;
 #[cfg(feature = "alloc")]
 use super::lease::Lease;
-use super::pieces::Pieces;
+use super::undo::{Debit, Undo};
 
 /// A grant that its limiter may still take back.
 ///
@@ -68,23 +68,15 @@ use super::pieces::Pieces;
 #[must_use = "to drop a receipt is to keep the grant"]
 pub struct Receipt<'a> {
     grant: Grant,
-    undo: Undo<'a>,
+    way: Way<'a>,
 }
 
 /// The way in which a grant is taken back.
-enum Undo<'a> {
+enum Way<'a> {
     /// Nothing to take back.
     Nothing,
-    /// Puts the word back to the first value, if it still has the second.
-    Word(&'a dyn Slot, u64, u64),
-    /// Puts back units of a limiter that can be settled.
-    Pieces(&'a dyn TakesPieces, Pieces),
-    /// Adds the permits to a balance.
-    Permits(&'a dyn TakesPermits),
-    /// Asks the store of a key. The slot held the first value before the grant, and the second
-    /// after.
-    #[cfg(feature = "alloc")]
-    Store(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
+    /// The limiter takes the debit back.
+    Debit(&'a dyn Undo, Debit<'a>),
     /// Gives back to one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
@@ -93,32 +85,6 @@ enum Undo<'a> {
     Lease(Kept<'a>),
     /// Cannot be taken back.
     Never,
-}
-
-/// A store of keys that takes grants back by a rule of its own.
-#[cfg(feature = "alloc")]
-pub(crate) trait TakeBack: Sync {
-    /// Puts `before` back into `slot`, at its present worth, if the slot still is as it was `after`
-    /// the grant. Returns whether it did.
-    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
-}
-
-/// A limiter that takes units back whatever has happened since.
-pub(crate) trait TakesPieces: Sync {
-    /// Gives the units of `pieces` back. Returns how many were lost at once.
-    fn take_pieces(&self, pieces: Pieces) -> u64;
-}
-
-/// A balance of permits, to which a grant can be added at any time.
-pub(crate) trait TakesPermits: Sync {
-    /// Adds `permits`.
-    fn take_permits(&self, permits: u64);
-}
-
-/// A word that a grant has changed.
-pub(crate) trait Slot: Sync {
-    /// Replaces `seen` by `next`, if the word still holds `seen`. Returns whether it did.
-    fn replace(&self, seen: u64, next: u64) -> bool;
 }
 
 /// A lease whose permits are spent when this is dropped, unless the lease was taken out.
@@ -135,63 +101,35 @@ impl Drop for Kept<'_> {
 }
 
 impl<'a> Receipt<'a> {
-    /// Creates a receipt for a grant that changed `word` from the first of the values to the
-    /// second.
-    pub(crate) fn of_word(
-        grant: Grant,
-        word: &'a dyn Slot,
-        (before, after): (u64, u64),
-    ) -> Receipt<'a> {
-        let undo = if before == after { Undo::Nothing } else { Undo::Word(word, before, after) };
-        Receipt { grant, undo }
-    }
-
-    /// Creates a receipt for a grant of `limiter` that took `pieces`.
-    pub(crate) fn of_pieces(
-        grant: Grant,
-        limiter: &'a dyn TakesPieces,
-        pieces: Pieces,
-    ) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Pieces(limiter, pieces) }
-    }
-
-    /// Creates a receipt for a grant that was taken from `balance`.
-    pub(crate) fn of_permits(grant: Grant, balance: &'a dyn TakesPermits) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Permits(balance) }
-    }
-
-    /// Creates a receipt for a grant that `store` takes back, and that changed `slot` from the
-    /// first of the values to the second.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn of_store(
-        grant: Grant,
-        store: &'a dyn TakeBack,
-        slot: &'a dyn Slot,
-        (before, after): (u64, u64),
-    ) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Store(store, slot, before, after) }
+    /// Creates a receipt for a grant that `limiter` was charged with.
+    pub(crate) fn new(grant: Grant, limiter: &'a dyn Undo, debit: Debit<'a>) -> Receipt<'a> {
+        let way = match debit {
+            Debit::Word { before, after } if before == after => Way::Nothing,
+            _ => Way::Debit(limiter, debit),
+        };
+        Receipt { grant, way }
     }
 
     /// Creates a receipt for the permits of a lease.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_lease(lease: Lease<'a>) -> Receipt<'a> {
-        Receipt { grant: lease.grant(), undo: Undo::Lease(Kept(Some(lease))) }
+        Receipt { grant: lease.grant(), way: Way::Lease(Kept(Some(lease))) }
     }
 
     /// Creates a receipt for a grant that consists of `parts`.
     #[cfg(feature = "alloc")]
     pub(crate) fn each(grant: Grant, parts: alloc::vec::Vec<Receipt<'a>>) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Each(parts) }
+        Receipt { grant, way: Way::Each(parts) }
     }
 
     /// Creates a receipt for a grant that was charged to nothing.
     pub(crate) fn free(grant: Grant) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Nothing }
+        Receipt { grant, way: Way::Nothing }
     }
 
     /// Creates a receipt that cannot be given back, for a limiter that cannot take grants back.
     pub fn spent(grant: Grant) -> Receipt<'a> {
-        Receipt { grant, undo: if grant.permits() == 0 { Undo::Nothing } else { Undo::Never } }
+        Receipt { grant, way: if grant.permits() == 0 { Way::Nothing } else { Way::Never } }
     }
 
     /// Returns the grant.
@@ -211,21 +149,11 @@ impl<'a> Receipt<'a> {
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
-        match self.undo {
-            Undo::Nothing => true,
-            Undo::Word(word, before, after) => word.replace(after, before),
-            Undo::Pieces(limiter, pieces) => {
-                let units = pieces.units();
-                limiter.take_pieces(pieces) < units || units == 0
-            }
-            Undo::Permits(balance) => {
-                balance.take_permits(self.grant.permits());
-                true
-            }
+        match self.way {
+            Way::Nothing => true,
+            Way::Debit(limiter, debit) => limiter.undo(debit),
             #[cfg(feature = "alloc")]
-            Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
-            #[cfg(feature = "alloc")]
-            Undo::Each(parts) => {
+            Way::Each(parts) => {
                 let mut is_all = true;
                 for part in parts.into_iter().rev() {
                     is_all &= part.give_back();
@@ -233,18 +161,19 @@ impl<'a> Receipt<'a> {
                 is_all
             }
             #[cfg(feature = "alloc")]
-            Undo::Lease(mut kept) => {
+            Way::Lease(mut kept) => {
                 drop(kept.0.take());
                 true
             }
-            Undo::Never => false,
+            Way::Never => false,
         }
     }
 }
 
-impl Slot for AtomicWord<u64> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        revert(self, seen, next)
+impl Undo for AtomicWord<u64> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Word { before, after } = debit else { return false };
+        revert(self, after, before)
     }
 }
 

@@ -3,10 +3,9 @@
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
-use crate::decision::lease::{Lease, PutBack, ShardHome};
-#[cfg(target_has_atomic = "ptr")]
-use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::lease::{Lease, Leased};
 use crate::decision::receipt::Receipt;
+use crate::decision::undo::{Debit, Undo};
 use crate::time::clock::Clock;
 
 use super::Sharded;
@@ -36,7 +35,7 @@ impl<C: Clock + Sync> Sharded<C> {
                 let grant = forecast.map_or(grant, |forecast| Grant { forecast, ..grant });
                 // The permits were taken under one of these two limits.
                 let limit = before.max(self.root.limit());
-                return Ok(Lease::of_shard(grant, ShardHome { limiter: self, index, room, limit }));
+                return Ok(Lease::new(grant, self, Leased::Shard { index, limit }));
             }
             drop(moving);
             // Either a permit has come back, or this is the denial.
@@ -104,21 +103,14 @@ impl<C: Clock + Sync> Sharded<C> {
     }
 }
 
-#[cfg(target_has_atomic = "ptr")]
-impl<C: Clock + Send + Sync> Lender for Sharded<C> {
-    fn take_back(&self, origin: OwnedOrigin, left: u64) {
-        if let OwnedOrigin::Shard { index, room, limit } = origin {
-            self.put_back(ShardHome { limiter: self, index, room, limit }, left);
-        }
-    }
-}
-
-impl<C: Clock + Sync> PutBack for Sharded<C> {
-    fn put_back(&self, home: ShardHome<'_>, tokens: u64) {
-        self.root.end_lease(home.room);
+impl<C: Clock + Sync> Undo for Sharded<C> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Shard { index, capacity, tokens, limit } = debit else { return false };
+        self.root.end_lease(capacity);
         // If the burst was lowered, there is no capacity for all of them.
-        let tokens = tokens.saturating_sub(self.root.overreserved_since(home.limit));
-        let mut moving = InTransit::with(&self.shards, home.index, home.room, tokens);
+        let tokens = tokens.saturating_sub(self.root.overreserved_since(limit));
+        let mut moving = InTransit::with(&self.shards, index, capacity, tokens);
         self.close_now(&mut moving);
+        true
     }
 }

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, LetsLineLookAgain};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
+use crate::settle::estimate::detached::Detached;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::wait::charged::Charged;
@@ -311,17 +311,11 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
     }
 
     fn let_line_look_again(&self) {
-        LetsLineLookAgain::let_line_look_again(self);
+        self.update(Settle::let_line_look_again);
     }
 
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
         self.limiter.take_up(slot).map(|estimate| estimate.behind(self))
-    }
-}
-
-impl<L: Settle, C: Clock + Send + Sync> LetsLineLookAgain for Queued<L, C> {
-    fn let_line_look_again(&self) {
-        self.update(Settle::let_line_look_again);
     }
 }
 

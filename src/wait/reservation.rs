@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::decision::pieces::Pieces;
-use crate::decision::receipt::TakesPieces;
+use crate::decision::undo::{Debit, Undo};
 
 use super::charged::{Booked, Charged};
 use super::line;
@@ -44,7 +44,7 @@ pub struct Reservation<'a> {
     permits: u64,
     booked: Booked,
     /// Units of a limiter that takes them back whatever has happened since.
-    pieces: Option<(&'a dyn TakesPieces, Pieces)>,
+    pieces: Option<(&'a dyn Undo, Pieces)>,
     place: Option<PlaceInLine<'a>>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Reservation<'a> {
     }
 
     /// Returns the same reservation, which gives `pieces` back to `home` when it is cancelled.
-    pub(crate) fn of_pieces(self, home: &'a dyn TakesPieces, pieces: Pieces) -> Reservation<'a> {
+    pub(crate) fn of_pieces(self, home: &'a dyn Undo, pieces: Pieces) -> Reservation<'a> {
         Reservation { pieces: Some((home, pieces)), ..self }
     }
 
@@ -162,7 +162,7 @@ impl Reservation<'_> {
     pub fn cancel(self) -> bool {
         if let Some((home, pieces)) = self.pieces {
             // Those that are lost are not the caller's either.
-            home.take_pieces(pieces);
+            home.undo(Debit::Units(pieces));
             return true;
         }
         let charged = match self.place {

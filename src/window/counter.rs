@@ -70,6 +70,7 @@ use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
+use crate::decision::undo::Debit;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
@@ -253,7 +254,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.spend::<true, _>(
             |_| permits,
-            |granted| Receipt::of_word(granted.grant, &self.word, (granted.seen, granted.written)),
+            |Granted { grant, seen, written }| {
+                Receipt::new(grant, &self.word, Debit::Word { before: seen, after: written })
+            },
         )
     }
 

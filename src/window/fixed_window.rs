@@ -6,11 +6,11 @@ use core::time::Duration;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 #[cfg(feature = "alloc")]

@@ -7,10 +7,11 @@ use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::contention::{Contention, HotWord};
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
-use crate::decision::receipt::{Receipt, Slot};
+use crate::decision::receipt::Receipt;
+use crate::decision::undo::Undo;
+use crate::settle::estimate::Estimate;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
@@ -66,12 +67,12 @@ impl HotLine for Padded {
     }
 
     #[cfg(feature = "wait")]
-    fn slot(&self) -> &dyn Slot {
+    fn undoing(&self) -> &dyn Undo {
         &self.0
     }
 
     #[cfg(not(feature = "wait"))]
-    fn slot(&self) -> &dyn Slot {
+    fn undoing(&self) -> &dyn Undo {
         &*self.0
     }
 
@@ -116,7 +117,7 @@ impl HotLine for Compact {
         &self.0
     }
 
-    fn slot(&self) -> &dyn Slot {
+    fn undoing(&self) -> &dyn Undo {
         &self.0
     }
 

@@ -1,5 +1,6 @@
 //! Answers of receipts: one that says that the permits stay spent is right about all of them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -63,4 +64,20 @@ fn a_receipt_of_which_a_part_has_died_says_that_the_rest_is_back() {
     bucket.try_acquire(1).unwrap();
     assert!(receipt.give_back());
     assert_eq!(bucket.peek(0).unwrap().remaining(), 14);
+}
+
+#[test]
+fn a_lease_gives_back_as_an_estimate_does_whatever_has_happened_since() {
+    let clock = Arc::new(ManualClock::new());
+    let bucket = Arc::new(SettleableBucket::with_clock(quota!(10 / second), Arc::clone(&clock)));
+    for is_owned in [false, true] {
+        bucket.reset();
+        bucket.try_acquire(4).unwrap();
+        let mut lease = if is_owned { bucket.lease_owned(6) } else { bucket.lease(6) }.unwrap();
+        assert!(lease.spend(1));
+        clock.advance(Duration::from_millis(100));
+        bucket.try_acquire(1).unwrap();
+        drop(lease);
+        assert_eq!(bucket.peek(0).unwrap().remaining(), 5);
+    }
 }

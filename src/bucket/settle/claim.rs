@@ -2,6 +2,7 @@
 
 use crate::bucket::BucketCore;
 use crate::bucket::level::Level;
+use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::spend::{Charge, NotSpent, Refusal, Spend};
 use crate::bucket::terms::Terms;
 use crate::contention::Contender;

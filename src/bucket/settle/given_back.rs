@@ -1,13 +1,11 @@
 //! The lots of a bucket: where units are put that were given back, and from where they are claimed.
 
-use crate::bucket::ContendedLine;
 use crate::bucket::level::{Level, UNIT};
 use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::terms::Terms;
-use crate::decision::pieces::{LOTS, Piece, Pieces};
-use crate::decision::receipt::TakesPieces;
+use crate::decision::pieces::{LOTS, Piece};
+use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Relaxed, Release};
-use crate::sync::{AtomicWord, Word};
 
 use super::lots::{Bands, Lots, Seen};
 
@@ -47,23 +45,6 @@ impl GivenBack {
         // MODEL: `a_unit_is_not_taken_before_it_was_earned`, `what_is_given_back_is_taken_once`.
         let claimed = self.lots[index].compare_exchange(seen, seen - units, Relaxed, Relaxed);
         claimed.ok().map(|_| Piece { top: seen, units })
-    }
-
-    /// Puts units into the lots of their bands. Returns how many were lost.
-    pub(super) fn put(&self, mut piece: Piece) -> u64 {
-        // As many bands as there are lots are enough: an older band would find a younger one.
-        for _ in 0..LOTS {
-            if piece.units == 0 {
-                break;
-            }
-            let units = self.bands.in_band(piece.top, piece.units);
-            if !self.put_one(Piece { top: piece.top, units }) {
-                break;
-            }
-            piece.top = piece.top.wrapping_sub(units);
-            piece.units -= units;
-        }
-        piece.units
     }
 
     /// Puts units of one band into its lot. Returns false if they are lost.
@@ -112,23 +93,21 @@ impl ReservedCapacity for GivenBack {
             lot.store(empty, Relaxed);
         }
     }
-}
 
-impl TakesPieces for ContendedLine<GivenBack> {
-    fn take_pieces(&self, pieces: Pieces) -> u64 {
-        let Pieces { of_word, of_lots } = pieces;
-        let mut lost = 0;
-        if of_word.units > 0 {
-            let written = Level::from_bits(of_word.top);
-            // Nobody has taken any unit after these: it is as if they had never been taken.
-            if !self.fall(written, written.without(of_word.units)) {
-                let top = written.units_spent();
-                lost += self.reserved.put(Piece { top, ..of_word });
+    /// Puts units into the lots of their bands. Returns how many were lost.
+    fn put(&self, mut piece: Piece) -> u64 {
+        // As many bands as there are lots are enough: an older band would find a younger one.
+        for _ in 0..LOTS {
+            if piece.units == 0 {
+                break;
             }
+            let units = self.bands.in_band(piece.top, piece.units);
+            if !self.put_one(Piece { top: piece.top, units }) {
+                break;
+            }
+            piece.top = piece.top.wrapping_sub(units);
+            piece.units -= units;
         }
-        for &piece in of_lots.iter().rev() {
-            lost += self.reserved.put(piece);
-        }
-        lost
+        piece.units
     }
 }

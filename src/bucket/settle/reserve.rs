@@ -10,7 +10,6 @@ use core::time::Duration;
 use crate::bucket::level::Level;
 use crate::decision::denied::Denied;
 use crate::decision::pieces::Pieces;
-use crate::decision::receipt::TakesPieces;
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::wait::charged::{Booked, Charged};
@@ -26,8 +25,7 @@ impl<C: Clock + Sync> SettleCore<C> {
         longest: Duration,
     ) -> Result<Reservation<'_>, AcquireError> {
         let (booked, pieces) = self.book(permits, longest)?;
-        let home: &dyn TakesPieces = &*self.bucket.line;
-        Ok(Reservation::new(&self.bucket, permits, booked).of_pieces(home, pieces))
+        Ok(Reservation::new(&self.bucket, permits, booked).of_pieces(&*self.bucket.line, pieces))
     }
 
     fn book(&self, permits: u64, longest: Duration) -> Result<(Booked, Pieces), AcquireError> {

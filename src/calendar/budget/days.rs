@@ -5,14 +5,14 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::decision::denied::{Denied, Shortfall};
-use crate::decision::estimate::Estimate;
-use crate::decision::estimate::detached::Detached;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
+use crate::settle::estimate::Estimate;
+use crate::settle::estimate::detached::Detached;
 use crate::time::calendar::Calendar;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::error::CalendarError;

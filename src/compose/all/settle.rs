@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
 use crate::settle::Settle;
+use crate::settle::estimate::detached::Detached;
+use crate::settle::estimate::{Estimate, Hold, Settles};
 
 use super::All;
 

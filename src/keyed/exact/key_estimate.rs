@@ -16,23 +16,22 @@ mod owned;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
 use crate::keyed::observe::Observe;
 use crate::limiter::Limiter;
 use crate::settle::Settle;
+use crate::settle::estimate::detached::Detached;
 use crate::time::clock::Clock;
 
 use super::Keyed;
 use super::as_key::AsKey;
 use super::each::Each;
-
-use self::owned::OwnedHome;
 
 /// An [`Estimate`](crate::settle::Estimate) of the limiter of one key, to be settled when it is known what
 /// was used.
@@ -94,15 +93,18 @@ enum Home<'a, Q: ?Sized, L> {
         store: &'a dyn HasTenants<Q, L>,
         key: &'a Q,
     },
-    /// In a box, as few estimates are owned.
-    Owned(Box<dyn OwnedHome<Q, L>>),
+    /// The store is kept alive, and the key is as a map would own it.
+    Owned {
+        store: Arc<dyn HasTenants<Q, L> + Send>,
+        key: Box<dyn Borrow<Q> + Send + Sync>,
+    },
 }
 
 impl<Q: ?Sized, L> Home<'_, Q, L> {
     fn parts(&self) -> (&dyn HasTenants<Q, L>, &Q) {
         match self {
             Home::Borrowed { store, key } => (*store, key),
-            Home::Owned(home) => (home.store(), home.key()),
+            Home::Owned { store, key } => (&**store, (**key).borrow()),
         }
     }
 }

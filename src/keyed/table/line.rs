@@ -1,7 +1,8 @@
 //! One cache line of slots, and the two lines that a key may be in.
 
 use crate::decision::grant::Grant;
-use crate::decision::receipt::{Receipt, Slot, TakeBack};
+use crate::decision::receipt::Receipt;
+use crate::decision::undo::{Debit, Undo};
 use crate::prefetch_instruction::prefetch;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::{AtomicWord, Word};
@@ -18,14 +19,17 @@ pub(super) struct ChargedSlot<'a> {
 
 impl<'a> ChargedSlot<'a> {
     /// Returns a receipt by which `table` can take `grant` back.
-    pub(super) fn receipt(self, grant: Grant, table: &'a dyn TakeBack) -> Receipt<'a> {
-        Receipt::of_store(grant, table, self.word, (self.before.to_bits(), self.after.to_bits()))
+    pub(super) fn receipt(self, grant: Grant, table: &'a dyn Undo) -> Receipt<'a> {
+        let ChargedSlot { word: slot, before, after } = self;
+        let (before, after) = (before.to_bits(), after.to_bits());
+        Receipt::new(grant, table, Debit::Slot { slot, before, after })
     }
 }
 
-impl Slot for AtomicWord<KeyWord> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        replace(self, KeyWord::from_bits(seen), KeyWord::from_bits(next))
+impl Undo for AtomicWord<KeyWord> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Word { before, after } = debit else { return false };
+        replace(self, KeyWord::from_bits(after), KeyWord::from_bits(before))
     }
 }
 

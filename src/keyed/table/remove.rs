@@ -1,6 +1,6 @@
 //! Slots that are freed: by a removal, by a sweep.
 
-use crate::decision::receipt::{Slot, TakeBack};
+use crate::decision::undo::{Debit, Undo};
 use crate::sync::Ordering::Relaxed;
 use crate::sync::Word;
 use crate::time::clock::Clock;
@@ -15,8 +15,9 @@ use super::ticks::LevelTicks;
 /// its levels wrap.
 const SELDOM: u32 = 16;
 
-impl<C: Clock + Sync> TakeBack for LineTable<C> {
-    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool {
+impl<C: Clock + Sync> Undo for LineTable<C> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Slot { slot, before, after } = debit else { return false };
         let before = KeyWord::from_bits(before);
         // A state that is idle by now goes back no further than a removal would put it: an older
         // level could be below that of a marker that the slot has had since.
@@ -24,7 +25,7 @@ impl<C: Clock + Sync> TakeBack for LineTable<C> {
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
         let restored = if is_full { full() } else { before };
-        slot.replace(after, restored.to_bits())
+        slot.undo(Debit::Word { before: restored.to_bits(), after })
     }
 }
 

@@ -18,10 +18,10 @@ use pin_project_lite::pin_project;
 use slab::Slab;
 
 use crate::decision::denied::Denied;
-use crate::decision::estimate::Estimate;
-use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::settle::Settle;
+use crate::settle::estimate::Estimate;
+use crate::settle::estimate::detached::Detached;
 use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::wait::acquire::sleep;
@@ -74,29 +74,14 @@ impl<L> KeptEstimates<L> {
 
     /// Returns what is kept of a grant, and forgets it.
     pub(super) fn remove(&self, charged: Charged) -> Option<Detached> {
-        let place = charged.after.checked_sub(1)?;
-        self.kept.lock().try_remove(place as usize)
+        remove(&self.kept, charged)
     }
 }
 
-/// A limiter with a line that estimates can be waited for.
-trait GivesEstimates: Sync {
-    fn try_now(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
-
-    /// Returns the estimate that is kept of a grant.
-    fn estimate(&self, grant: Grant, charged: Charged) -> Estimate<'_>;
-}
-
-impl<L: Settle, C: Clock + Send + Sync> GivesEstimates for Queued<L, C> {
-    fn try_now(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
-        self.try_acquire_settleable(permits)
-    }
-
-    fn estimate(&self, grant: Grant, charged: Charged) -> Estimate<'_> {
-        let mut kept = self.kept.get().and_then(|kept| kept.remove(charged));
-        // A limiter that takes up nothing takes nothing back.
-        self.take_up(&mut kept).unwrap_or_else(|| Estimate::spent(grant))
-    }
+/// Takes what is `kept` of a grant out.
+fn remove(kept: &Lock<Slab<Detached>>, charged: Charged) -> Option<Detached> {
+    let place = charged.after.checked_sub(1)?;
+    kept.lock().try_remove(place as usize)
 }
 
 /// The way of one caller to the line. Notes the charge of its grant.
@@ -145,7 +130,8 @@ pin_project! {
 }
 
 struct Caller<'a> {
-    limiter: &'a dyn GivesEstimates,
+    limiter: &'a dyn Settle,
+    kept: &'a Lock<Slab<Detached>>,
     waiter: Waiter<ToLine<'a>>,
     /// True if it has been denied, and stands in line or did.
     has_asked: bool,
@@ -163,7 +149,7 @@ impl<'a> Caller<'a> {
         let asked = if self.has_asked {
             self.waiter.ask(waker)
         } else {
-            if let Ok(estimate) = self.limiter.try_now(self.waiter.permits()) {
+            if let Ok(estimate) = self.limiter.try_acquire_settleable(self.waiter.permits()) {
                 return Answer::Told(Ok(estimate));
             }
             // A clock that panics leaves it without a place: then it begins anew.
@@ -177,7 +163,11 @@ impl<'a> Caller<'a> {
         };
         self.has_asked = false;
         let charged = self.waiter.handle().charged.take().unwrap_or(Charged::NOTHING);
-        Answer::Told(answer.map(|grant| self.limiter.estimate(grant, charged)))
+        Answer::Told(answer.map(|grant| {
+            // A limiter that takes up nothing takes nothing back.
+            let estimate = self.limiter.take_up(&mut remove(self.kept, charged));
+            estimate.unwrap_or_else(|| Estimate::spent(grant))
+        }))
     }
 }
 
@@ -293,10 +283,10 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     /// Returns a future of an estimate of `permits`: to `.await`, or for a thread to
     /// [block](WaitingForEstimate::wait_blocking) on.
     pub fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_> {
-        self.kept.get_or_init(KeptEstimates::new);
+        let kept = &self.kept.get_or_init(KeptEstimates::new).kept;
         let line = ToLine { limiter: self, charged: Cell::new(None) };
         let waiter = Waiter::new(line, permits);
-        let caller = Caller { limiter: self, waiter, has_asked: false };
+        let caller = Caller { limiter: self, kept, waiter, has_asked: false };
         WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
     }
 }

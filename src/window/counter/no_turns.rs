@@ -3,7 +3,8 @@
 use crate::contention::HotWord;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::window::WindowForecast;
-use crate::decision::receipt::{Slot, revert};
+use crate::decision::receipt::revert;
+use crate::decision::undo::{Debit, Undo};
 use crate::time::clock::Clock;
 
 use super::beside::Beside;
@@ -56,8 +57,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(super) fn poke_after_change(&self) {}
 }
 
-impl Slot for HotWord<u64, Beside> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        revert(self, seen, next)
+impl Undo for HotWord<u64, Beside> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Word { before, after } = debit else { return false };
+        revert(self, after, before)
     }
 }

@@ -53,8 +53,8 @@
 
 use crate::bits::Field;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, Hold, Settles};
+use crate::settle::estimate::detached::Detached;
+use crate::settle::estimate::{Estimate, Hold, Settles};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::window::gate::{is_gated, opened, with_gate};

@@ -26,7 +26,7 @@ use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
-use crate::decision::receipt::Slot;
+use crate::decision::undo::{Debit, Undo};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
@@ -320,9 +320,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 }
 
-impl Slot for HotWord<u64, Beside> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        let reverted = revert_beneath_the_gate(self, with_gate, seen, next);
+impl Undo for HotWord<u64, Beside> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Word { before, after } = debit else { return false };
+        let reverted = revert_beneath_the_gate(self, with_gate, after, before);
         if reverted == Some(true) {
             self.companion().queue.wake_first();
         }

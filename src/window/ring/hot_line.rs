@@ -1,7 +1,7 @@
 //! The place of the hot word, with or without a line before it.
 
 use crate::contention::Contention;
-use crate::decision::receipt::Slot;
+use crate::decision::undo::Undo;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 #[cfg(feature = "wait")]
@@ -19,7 +19,7 @@ pub trait HotLine {
     fn word(&self) -> &AtomicWord<u64>;
 
     /// Returns the word as a receipt knows it.
-    fn slot(&self) -> &dyn Slot;
+    fn undoing(&self) -> &dyn Undo;
 
     /// Returns the resets, and the settlements that they wait for.
     fn changes(&self) -> &Changes;

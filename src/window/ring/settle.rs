@@ -58,8 +58,8 @@
 
 use crate::contention::Contender;
 use crate::decision::denied::Denied;
-use crate::decision::estimate::detached::Detached;
-use crate::decision::estimate::{Estimate, Hold, Settles};
+use crate::settle::estimate::detached::Detached;
+use crate::settle::estimate::{Estimate, Hold, Settles};
 use crate::sync::Ordering::{AcqRel, Relaxed, Release};
 use crate::time::clock::Clock;
 

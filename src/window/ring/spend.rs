@@ -6,6 +6,7 @@ use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
+use crate::decision::undo::Debit;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
@@ -64,7 +65,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.spend(permits, |RingGrant { grant, seen, written }| {
-            Receipt::of_word(grant, self.hot.slot(), (seen, written))
+            Receipt::new(grant, self.hot.undoing(), Debit::Word { before: seen, after: written })
         })
     }
 

@@ -11,7 +11,7 @@ use core::iter::once;
 use crate::contention::HotWord;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::decision::receipt::Slot;
+use crate::decision::undo::{Debit, Undo};
 use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
@@ -149,9 +149,10 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 }
 
-impl Slot for HotWord<u64, LineBeside> {
-    fn replace(&self, seen: u64, next: u64) -> bool {
-        let reverted = revert_beneath_the_gate(self, with_gate, seen, next);
+impl Undo for HotWord<u64, LineBeside> {
+    fn undo(&self, debit: Debit<'_>) -> bool {
+        let Debit::Word { before, after } = debit else { return false };
+        let reverted = revert_beneath_the_gate(self, with_gate, after, before);
         if reverted == Some(true) {
             self.companion().queue.wake_first();
         }

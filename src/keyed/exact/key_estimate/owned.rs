@@ -22,34 +22,6 @@ use super::{HasTenants, Home, KeyEstimate};
 /// A store whose limiters are shared with estimates.
 type SharedStore<K, L, F, C, S, O> = Keyed<K, Each<Arc<L>, F, C>, S, O>;
 
-/// A store that an estimate keeps alive, and its own key there.
-pub(super) trait OwnedHome<Q: ?Sized, L>: Send + Sync {
-    fn store(&self) -> &dyn HasTenants<Q, L>;
-
-    fn key(&self) -> &Q;
-}
-
-/// The store, and the key as a map would own it.
-struct Kept<S, O> {
-    store: Arc<S>,
-    key: O,
-}
-
-impl<Q, L, S, O> OwnedHome<Q, L> for Kept<S, O>
-where
-    Q: ?Sized,
-    S: HasTenants<Q, L> + Send,
-    O: Borrow<Q> + Send + Sync,
-{
-    fn store(&self) -> &dyn HasTenants<Q, L> {
-        &*self.store
-    }
-
-    fn key(&self) -> &Q {
-        self.key.borrow()
-    }
-}
-
 impl<K, L, F, C, S, O> Keyed<K, Each<Arc<L>, F, C>, S, O>
 where
     K: Hash + Eq + Send + Sync + 'static,
@@ -94,7 +66,7 @@ where
         O: Observe<Q>,
     {
         let estimate = self.try_acquire_settleable(key, permits)?;
-        Ok(estimate.kept_by(Kept { store: Arc::clone(self), key: key.to_owned() }))
+        Ok(estimate.kept_by(Arc::clone(self) as _, key.to_owned()))
     }
 }
 
@@ -144,11 +116,16 @@ impl<'a, Q: ?Sized, L> KeyEstimate<'a, Q, L> {
             return Err(self);
         }
         let key = key.to_owned();
-        Ok(self.kept_by(Kept { store: Arc::clone(store), key }))
+        Ok(self.kept_by(Arc::clone(store) as _, key))
     }
 
-    fn kept_by(self, home: impl OwnedHome<Q, L> + 'static) -> KeyEstimate<'static, Q, L> {
+    fn kept_by(
+        self,
+        store: Arc<dyn HasTenants<Q, L> + Send>,
+        key: impl Borrow<Q> + Send + Sync + 'static,
+    ) -> KeyEstimate<'static, Q, L> {
         let KeyEstimate { limiter, grant, permits, detached, .. } = self;
-        KeyEstimate { home: Home::Owned(Box::new(home)), limiter, grant, permits, detached }
+        let home = Home::Owned { store, key: Box::new(key) };
+        KeyEstimate { home, limiter, grant, permits, detached }
     }
 }

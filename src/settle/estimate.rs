@@ -6,9 +6,11 @@ pub(crate) mod owned;
 
 use core::fmt;
 
-use super::grant::Grant;
-use super::pieces::Pieces;
-use super::settled::{Settled, Unpaid};
+use crate::decision::grant::Grant;
+use crate::decision::pieces::Pieces;
+use crate::decision::settled::{Settled, Unpaid};
+
+use super::Settle;
 
 /// A grant of as many permits as a caller expects to use, to be settled when it knows.
 ///
@@ -88,8 +90,8 @@ use super::settled::{Settled, Unpaid};
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
     limiter: EstimateOrigin<'a>,
-    /// The line that returned permits are for.
-    line: Option<&'a dyn LetsLineLookAgain>,
+    /// The limiter whose line returned permits are for.
+    line: Option<&'a dyn Settle>,
     counts: Option<&'a dyn CountsSettlements>,
     grant: Grant,
     hold: Hold,
@@ -105,11 +107,6 @@ pub(crate) trait Settles: Sync {
     fn take_beyond(&self, hold: &mut Hold, permits: u64) -> u64;
 }
 
-/// A line in front of a limiter, whose callers were denied.
-pub(crate) trait LetsLineLookAgain: Sync {
-    fn let_line_look_again(&self);
-}
-
 /// Counts of permits that settlements have moved.
 pub(crate) trait CountsSettlements: Sync {
     /// Counts permits that came back: `given_back` and `lost`.
@@ -120,7 +117,7 @@ pub(crate) trait CountsSettlements: Sync {
 }
 
 /// Lets a line look again when it is dropped.
-struct TellsLine<'a>(Option<&'a dyn LetsLineLookAgain>);
+struct TellsLine<'a>(Option<&'a dyn Settle>);
 
 impl Drop for TellsLine<'_> {
     fn drop(&mut self) {
@@ -252,10 +249,10 @@ impl<'a> Estimate<'a> {
         Estimate { permits, ..Estimate::new(grant, limiter, hold) }
     }
 
-    /// Makes `line` know of permits that come back.
+    /// Makes the line of `queued` know of permits that come back.
     #[cfg(feature = "wait")]
-    pub(crate) fn behind(self, line: &'a dyn LetsLineLookAgain) -> Estimate<'a> {
-        Estimate { line: Some(line), ..self }
+    pub(crate) fn behind(self, queued: &'a dyn Settle) -> Estimate<'a> {
+        Estimate { line: Some(queued), ..self }
     }
 
     /// Makes `counts` count the settlement, unless another one does already.
