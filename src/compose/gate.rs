@@ -247,6 +247,17 @@ impl<L> Gate<L> {
         self.mode.load(Acquire)
     }
 
+    /// Returns the answer of the gate itself, unless it is limiting.
+    #[inline]
+    fn by_mode(&self, permits: u64) -> Option<Result<Grant, Denied>> {
+        match self.mode() {
+            GateMode::Limiting => None,
+            GateMode::Open => Some(Ok(Unlimited::grant(permits))),
+            GateMode::Closed if permits == 0 => Some(Ok(Grant::unused(0, 0))),
+            GateMode::Closed => Some(Err(Denied::TooLarge { limit: 0, which: 0 })),
+        }
+    }
+
     /// Returns the wrapped limiter, for its other methods. They take no notice of the mode.
     #[must_use]
     pub fn limiter(&self) -> &L {
@@ -263,42 +274,37 @@ impl<L> Gate<L> {
 impl<L: Limiter> Limiter for Gate<L> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire(permits),
-            GateMode::Open => Unlimited.try_acquire(permits),
-            GateMode::Closed => closed(permits),
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire(permits),
+            Some(answer) => answer,
         }
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire_up_to(permits),
-            GateMode::Open => Unlimited.try_acquire_up_to(permits),
-            GateMode::Closed => closed(permits),
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire_up_to(permits),
+            Some(answer) => answer,
         }
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.peek(permits),
-            GateMode::Open => Unlimited.peek(permits),
-            GateMode::Closed => closed(permits),
+        match self.by_mode(permits) {
+            None => self.limiter.peek(permits),
+            Some(answer) => answer,
         }
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.peek_ahead(permits),
-            GateMode::Open => Unlimited.peek(permits),
-            GateMode::Closed => closed(permits),
+        match self.by_mode(permits) {
+            None => self.limiter.peek_ahead(permits),
+            Some(answer) => answer,
         }
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire_revocable(permits),
-            GateMode::Open => Unlimited.try_acquire(permits).map(Receipt::free),
-            GateMode::Closed => closed(permits).map(Receipt::free),
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire_revocable(permits),
+            Some(answer) => answer.map(Receipt::free),
         }
     }
 
@@ -321,10 +327,9 @@ impl<L: Limiter> Limiter for Gate<L> {
 /// granted it, and otherwise with nobody.
 impl<L: Settle> Settle for Gate<L> {
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire_settleable(permits),
-            GateMode::Open => Unlimited.try_acquire(permits).map(Estimate::free),
-            GateMode::Closed => closed(permits).map(Estimate::free),
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire_settleable(permits),
+            Some(answer) => answer.map(Estimate::free),
         }
     }
 
@@ -335,13 +340,5 @@ impl<L: Settle> Settle for Gate<L> {
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
         // First without a charge: such an estimate may be the limiter's, too.
         Detached::attach_free(slot).or_else(|| self.limiter.take_up(slot))
-    }
-}
-
-/// Returns the answer of a closed gate.
-fn closed(permits: u64) -> Result<Grant, Denied> {
-    match permits {
-        0 => Ok(Grant::unused(0, 0)),
-        _ => Err(Denied::TooLarge { limit: 0, which: 0 }),
     }
 }

@@ -19,7 +19,6 @@ use core::time::Duration;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::limiter::Limiter;
 use crate::sync::Lock;
 use crate::wait::charged::Charged;
 use crate::wait::end::End;
@@ -31,7 +30,7 @@ use crate::wait::reservation::Reservation;
 use crate::wait::traits::{Line, Reserve, Wait};
 use crate::wait::turn::{Answered, CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
 
-use super::{Gate, GateMode, Unlimited};
+use super::{Gate, GateMode};
 
 /// The way to settle for those in line, once anybody has stood there.
 pub(super) struct SettleHook<L>(Lock<Option<SettleIt<L>>>);
@@ -139,21 +138,14 @@ impl<L: Wait> TakesTurns for Gate<L> {
     }
 
     fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.behind().try_now(permits),
-            GateMode::Open | GateMode::Closed => self.try_acquire(permits),
-        }
+        self.by_mode(permits).unwrap_or_else(|| self.behind().try_now(permits))
     }
 
     fn take_turn(&self, turn: Turn) -> Taken {
-        let answer = match self.mode() {
-            GateMode::Limiting => return self.behind().take_turn(turn),
-            GateMode::Open => Unlimited.try_acquire(turn.permits),
-            GateMode::Closed => Err(Denied::TooLarge { limit: 0, which: 0 }),
-        };
-        match answer {
-            Ok(grant) => Taken::Granted(grant, Charged::NOTHING),
-            Err(_) => Taken::TooLarge { limit: 0 },
+        match self.by_mode(turn.permits) {
+            None => self.behind().take_turn(turn),
+            Some(Ok(grant)) => Taken::Granted(grant, Charged::NOTHING),
+            Some(Err(_)) => Taken::TooLarge { limit: 0 },
         }
     }
 

@@ -25,7 +25,7 @@ use crate::{Kind, LimiterPolicy, Room, Unbuildable};
 const CHECKED: &str = "limiters with these numbers were built before the store was";
 
 /// A store of keys. A clone is the same store.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Keys {
     Buckets(Arc<Keyed<Vec<u8>, Buckets<SharedClock>>>),
     Table(Arc<KeyTable<[u8], RandomState, SharedClock>>),
@@ -57,16 +57,6 @@ pub(crate) struct KeyLimiter {
     is_kept: bool,
 }
 
-impl Clone for Keys {
-    fn clone(&self) -> Self {
-        match self {
-            Keys::Buckets(store) => Keys::Buckets(Arc::clone(store)),
-            Keys::Table(store) => Keys::Table(Arc::clone(store)),
-            Keys::Each(store) => Keys::Each(Arc::clone(store)),
-        }
-    }
-}
-
 impl Limiter for KeyLimiter {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.try_acquire(permits)
@@ -78,6 +68,10 @@ impl Limiter for KeyLimiter {
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.peek(permits)
+    }
+
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_ahead(permits)
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
