@@ -16,7 +16,9 @@ use sluicegate::keyed::Each;
 use sluicegate::*;
 
 fn counts(granted: u64, denied: u64, permits: u64) -> Counts {
-    Counts { granted, denied, permits }
+    let mut counts = Counts::default();
+    (counts.granted, counts.denied, counts.permits) = (granted, denied, permits);
+    counts
 }
 
 #[test]

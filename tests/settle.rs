@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{
-    All, Counted, Counts, Estimates, Gate, GateMode, SettledCounts, Unlimited,
+    All, Counted, Estimates, Gate, GateMode, SettledCounts, Unlimited,
 };
 use sluicegate::keyed::{Each, KeyEstimate};
 use sluicegate::settle::{Estimate, Settle, Settled, Unpaid};

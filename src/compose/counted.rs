@@ -54,12 +54,13 @@ use self::waits::WaitCounts;
 ///
 /// ```
 /// use sluicegate::{Limiter, TokenBucket, quota};
-/// use sluicegate::compose::{Counted, Counts};
+/// use sluicegate::compose::Counted;
 ///
 /// let limiter = Counted::new(TokenBucket::new(quota!(10 / hour)));
 /// assert_eq!(limiter.try_acquire_up_to(15)?.permits(), 10);
 /// assert!(limiter.try_acquire(1).is_err());
-/// assert_eq!(limiter.counts(), Counts { granted: 1, denied: 1, permits: 10 });
+/// let counts = limiter.counts();
+/// assert_eq!((counts.granted, counts.denied, counts.permits), (1, 1, 10));
 /// # Ok::<(), sluicegate::Denied>(())
 /// ```
 ///

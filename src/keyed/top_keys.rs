@@ -99,6 +99,7 @@ pub struct TopKeys<K: ?Sized + ToOwned, S = RandomState> {
 
 /// A key that is among those with the highest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TopKey<O> {
     /// The key.
     pub key: O,

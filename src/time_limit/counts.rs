@@ -12,6 +12,7 @@ const KINDS: usize = CallEvent::Lost as usize + 1;
 ///
 /// Calls that have begun and are in none of the first four counts are still running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct CallCounts {
     /// Calls whose operation ended in time; see [`CallEvent::Succeeded`].
     pub succeeded: u64,

@@ -24,7 +24,9 @@ fn bucket(clock: &ManualClock) -> Bucket<'_> {
 }
 
 fn counts(granted: u64, denied: u64, permits: u64) -> Counts {
-    Counts { granted, denied, permits }
+    let mut counts = Counts::default();
+    (counts.granted, counts.denied, counts.permits) = (granted, denied, permits);
+    counts
 }
 
 const CLOSED: AcquireError = AcquireError::TooLarge { limit: 0 };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use sluicegate::compose::{AnswerCounters, Counted};
-use sluicegate::time_limit::{CallCounts, TimeLimiter};
+use sluicegate::time_limit::TimeLimiter;
 use sluicegate::{KeyedLimiter, Limiter, Wait};
 
 use crate::names;
@@ -80,16 +80,15 @@ fn read_answers(sample: &mut Sample, name: &str, answers: &AnswerCounters) {
 
 impl Source for TimeLimiter {
     fn read(&self, sample: &mut Sample) {
-        let CallCounts { succeeded, failed, timed_out, dropped, finished_late, failed_late, lost } =
-            self.counts();
+        let counts = self.counts();
         for (outcome, count) in [
-            ("succeeded", succeeded),
-            ("failed", failed),
-            ("timed_out", timed_out),
-            ("dropped", dropped),
-            ("finished_late", finished_late),
-            ("failed_late", failed_late),
-            ("lost", lost),
+            ("succeeded", counts.succeeded),
+            ("failed", counts.failed),
+            ("timed_out", counts.timed_out),
+            ("dropped", counts.dropped),
+            ("finished_late", counts.finished_late),
+            ("failed_late", counts.failed_late),
+            ("lost", counts.lost),
         ] {
             let labels = [("time_limiter", self.name()), ("outcome", outcome)];
             sample.counter(names::CALLS, &labels, count);

@@ -46,12 +46,13 @@ const UNPAID: usize = 15;
 /// ```
 /// use std::sync::Arc;
 /// use sluicegate::{KeyTable, quota};
-/// use sluicegate::compose::{AnswerCounters, Counts};
+/// use sluicegate::compose::AnswerCounters;
 ///
 /// let counters = Arc::new(AnswerCounters::new());
 /// let users = KeyTable::<u64>::builder(quota!(1 / hour)).observer(Arc::clone(&counters)).keys(1_000)?;
 /// assert_eq!([7, 7, 8].map(|user| users.try_acquire(&user, 1).is_ok()), [true, false, true]);
-/// assert_eq!(counters.counts(), Counts { granted: 2, denied: 1, permits: 2 });
+/// let counts = counters.counts();
+/// assert_eq!((counts.granted, counts.denied, counts.permits), (2, 1, 2));
 /// assert_eq!((counters.denials().rate, counters.denials().permits), (1, 1));
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
@@ -63,6 +64,7 @@ pub struct AnswerCounters {
 
 /// The sums of a [`Counted`](super::Counted).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Counts {
     /// Calls that were granted.
     pub granted: u64,

@@ -61,8 +61,9 @@ impl Unasked {
     /// Adds these denials to all that were counted.
     pub(super) fn added_to(&self, counts: Counts) -> Counts {
         let UnaskedCounts { penalized, missing_key } = self.counts();
-        let denied = penalized.wrapping_add(missing_key);
-        counts.merged(Counts { denied, ..Counts::default() })
+        let mut own = Counts::default();
+        own.denied = penalized.wrapping_add(missing_key);
+        counts.merged(own)
     }
 
     /// Adds the permits that were asked for in vain to those of other denials.
