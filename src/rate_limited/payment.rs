@@ -23,7 +23,7 @@ impl<L: Wait> HasLine for Kept<L> {
     /// The line's address: the limiter is found by a user's code, which may find another one.
     type Home = usize;
 
-    fn home(limiter: &dyn TakesTurns) -> usize {
+    fn home(&self, limiter: &dyn TakesTurns) -> usize {
         limiter.queue().address()
     }
 

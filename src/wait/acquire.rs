@@ -17,7 +17,7 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
-use super::turn::{CountedLine, HasLine};
+use super::turn::{HasLine, WayToLine};
 use super::waiter::{Asked, Waiter};
 
 pin_project! {
@@ -61,7 +61,7 @@ pin_project! {
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
-        waiter: Waiter<CountedLine<'a>>,
+        waiter: Waiter<WayToLine<'a>>,
         timer: T,
         #[pin]
         sleep: Option<T::Sleep>,
@@ -69,7 +69,7 @@ pin_project! {
 }
 
 impl<'a> Waiting<'a> {
-    pub(crate) fn new(line: CountedLine<'a>, permits: u64) -> Waiting<'a> {
+    pub(crate) fn new(line: WayToLine<'a>, permits: u64) -> Waiting<'a> {
         Waiting { waiter: Waiter::new(line, permits), timer: ThreadTimer, sleep: None }
     }
 }

@@ -1,5 +1,6 @@
 //! The verbs of limiters that callers can wait for.
 
+use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
 
@@ -10,7 +11,9 @@ use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::line::longest_wait;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{Answered, CountedLine, CountsAnswers, HasLine, TakesTurns};
+use crate::wait::turn::{
+    Answered, CountedLine, CountsAnswers, KeepsLine, TakesTurns, WayToLine,
+};
 
 use crate::limiter::Limiter;
 
@@ -78,7 +81,36 @@ pub trait Wait: Limiter {
     /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the line has it.
     #[doc(alias = "until_ready", alias = "until_n_ready", alias = "acquire_one")]
     fn acquire(&self, permits: u64) -> Waiting<'_> {
-        Waiting::new(self.line().line, permits)
+        Waiting::new(WayToLine::Borrowed(self.line().line), permits)
+    }
+
+    /// Waits as [`acquire`](Wait::acquire) does, with a future that keeps the limiter alive: to be kept in
+    /// a struct, such as a service that is polled until it is ready, or moved into a task. Clones the `Arc`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](Wait::acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::{TokenBucket, Wait, quota};
+    ///
+    /// let bucket = Arc::new(TokenBucket::new(quota!(1_000 / second)));
+    /// bucket.try_acquire(1_000)?;
+    /// let waiting = bucket.acquire_owned(3);
+    /// drop(bucket);
+    /// let answer = thread::spawn(|| waiting.wait_blocking());
+    /// assert_eq!(answer.join().unwrap()?.permits(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn acquire_owned(self: &Arc<Self>, permits: u64) -> Waiting<'static>
+    where
+        Self: Sized + 'static,
+    {
+        Waiting::new(WayToLine::Owned(Arc::clone(self) as _), permits)
     }
 
     /// Takes all of `permits`, and blocks the thread until they are there. Not for tasks: it would hold up the
@@ -90,6 +122,12 @@ pub trait Wait: Limiter {
     #[doc(alias = "until_ready")]
     fn acquire_blocking(&self, permits: u64) -> Result<Grant, AcquireError> {
         self.acquire(permits).wait_blocking()
+    }
+}
+
+impl<L: Wait> KeepsLine for L {
+    fn counted_line(&self) -> CountedLine<'_> {
+        self.line().line
     }
 }
 
@@ -177,7 +215,7 @@ impl<'a> Line<'a> {
     }
 
     pub(crate) fn is_counted(self) -> bool {
-        self.line.is_counted()
+        self.line.counts.is_some()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`,
 //! the `turns.rs` of windows and `outside.rs` implement it.)
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::decision::denied::Denied;
@@ -173,7 +174,7 @@ pub(crate) trait HasLine {
     type Home: Copy + Default + PartialEq;
 
     /// Returns the mark of the line of `limiter`.
-    fn home(limiter: &dyn TakesTurns) -> Self::Home;
+    fn home(&self, limiter: &dyn TakesTurns) -> Self::Home;
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
 
@@ -198,22 +199,54 @@ pub(crate) struct CountedLine<'a> {
     pub(crate) counts: Option<&'a dyn CountsAnswers>,
 }
 
-impl HasLine for CountedLine<'_> {
+/// A limiter that keeps a line, and may be kept alive for it.
+pub(crate) trait KeepsLine: Send + Sync {
+    fn counted_line(&self) -> CountedLine<'_>;
+}
+
+/// The way of a caller that only waits.
+pub(crate) enum WayToLine<'a> {
+    Borrowed(CountedLine<'a>),
+    /// It is kept alive.
+    Owned(Arc<dyn KeepsLine>),
+}
+
+impl WayToLine<'_> {
+    fn line(&self) -> CountedLine<'_> {
+        match self {
+            WayToLine::Borrowed(line) => *line,
+            WayToLine::Owned(limiter) => limiter.counted_line(),
+        }
+    }
+}
+
+impl HasLine for WayToLine<'_> {
     type Home = usize;
 
-    fn home(limiter: &dyn TakesTurns) -> usize {
-        limiter.mark()
+    fn home(&self, limiter: &dyn TakesTurns) -> usize {
+        match self {
+            WayToLine::Borrowed(_) => limiter.mark(),
+            // The limiter is found by a user's code, which may find another one.
+            WayToLine::Owned(_) => limiter.queue().address(),
+        }
     }
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        self.limiter
+        self.line().limiter
     }
 
     fn is_counted(&self) -> bool {
-        self.counts.is_some()
+        self.line().counts.is_some()
     }
 
     fn note(&self, answered: Answered<'_>) {
+        self.line().note(answered);
+    }
+}
+
+impl CountedLine<'_> {
+    /// Counts an answer, if anybody counts.
+    pub(crate) fn note(self, answered: Answered<'_>) {
         if let Some(counts) = self.counts {
             counts.count_answer(answered);
         }

@@ -216,7 +216,7 @@ impl<H: HasLine> Waiter<H> {
             }
         };
         limiter.expect_caller();
-        self.home = H::home(limiter);
+        self.home = self.limiter.home(limiter);
         line::stand(limiter, self.permits, &mut self.key, deadline_nanos, waker.clone())
             .map_err(Err)
     }
@@ -268,7 +268,7 @@ impl<H: HasLine> Waiter<H> {
 
     /// Returns whether `limiter` has the line that the caller stands in, or was granted its permits in.
     fn is_at_home(&self, limiter: &dyn TakesTurns) -> bool {
-        self.home == H::home(limiter)
+        self.home == self.limiter.home(limiter)
     }
 
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends

@@ -4,7 +4,10 @@
 //! * a cache of denials: no caller that waits is denied from it;
 //! * a gate: those in line are granted or refused when it is opened or closed, and charged nothing.
 
+use std::future::Future;
 use std::io::Read;
+use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use sluicegate::Limiter;
@@ -241,4 +244,36 @@ fn gates_of_gates_and_of_any_limiter_settle_for_those_in_line() {
     assert_eq!(Caller::new(&gate, 1).error(), Some(CLOSED));
     gate.set(GateMode::Limiting);
     assert!(Caller::new(&gate, 1).is_granted());
+}
+
+#[test]
+fn a_caller_that_keeps_its_limiter_stands_in_the_same_line() {
+    let clock = Arc::new(ManualClock::new());
+    let limiter = Counted::new(TokenBucket::with_clock(quota!(1_000 / second, burst 5), Arc::clone(&clock)));
+    let limiter = Arc::new(limiter);
+    limiter.try_acquire(5).unwrap();
+    let mut first = Box::pin(limiter.acquire_owned(2));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    let mut second = Box::pin(limiter.acquire(1));
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    let mut left = Box::pin(limiter.acquire_owned(9));
+    assert!(left.as_mut().poll(&mut context).is_ready(), "more than it ever holds");
+    drop(limiter.acquire_owned(1));
+    assert_eq!(limiter.line().waiters(), 2);
+    clock.advance(3 * MILLI);
+    assert!(first.as_mut().poll(&mut context).is_ready());
+    assert!(second.as_mut().poll(&mut context).is_ready());
+    drop((second, left));
+    assert_eq!((limiter.counts().granted, limiter.counts().denied), (3, 1));
+
+    // The last one keeps it alive.
+    let mut third = Box::pin(limiter.acquire_owned(1));
+    assert!(third.as_mut().poll(&mut context).is_pending());
+    let weak = Arc::downgrade(&limiter);
+    drop((first, limiter));
+    clock.advance(MILLI);
+    assert!(third.as_mut().poll(&mut context).is_ready());
+    drop(third);
+    assert!(weak.upgrade().is_none());
 }

@@ -83,7 +83,7 @@ impl<K: ?Sized> HasOutsideLine for AtKey<'_, K> {
 impl<K: Sync + ?Sized> HasLine for AtKey<'_, K> {
     type Home = ();
 
-    fn home(_: &dyn TakesTurns) {}
+    fn home(&self, _: &dyn TakesTurns) {}
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self

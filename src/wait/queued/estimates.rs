@@ -93,7 +93,7 @@ struct ToLine<'a> {
 impl HasLine for ToLine<'_> {
     type Home = ();
 
-    fn home(_: &dyn TakesTurns) {}
+    fn home(&self, _: &dyn TakesTurns) {}
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.limiter
