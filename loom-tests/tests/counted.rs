@@ -26,10 +26,9 @@ const LOOK: Act = |limiter| {
 
 #[test]
 fn every_call_is_counted_and_none_before_it_is_answered() {
-    for (preemptions, acts, expected) in [
-        (2, [TAKE, TAKE, LOOK], [2, 0, 2]),
-        (2, [REFUSED, REFUSED, TAKE], [1, 2, 1]),
-    ] {
+    for (preemptions, acts, expected) in
+        [(2, [TAKE, TAKE, LOOK], [2, 0, 2]), (2, [REFUSED, REFUSED, TAKE], [1, 2, 1])]
+    {
         check(preemptions, move || {
             let limiter = counted();
             race(&limiter, acts, |limiter, act| act(limiter));

@@ -11,9 +11,7 @@ use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::line::longest_wait;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{
-    Answered, CountedLine, CountsAnswers, KeepsLine, TakesTurns, WayToLine,
-};
+use crate::wait::turn::{Answered, CountedLine, CountsAnswers, KeepsLine, TakesTurns, WayToLine};
 
 use crate::limiter::Limiter;
 

@@ -249,7 +249,8 @@ fn gates_of_gates_and_of_any_limiter_settle_for_those_in_line() {
 #[test]
 fn a_caller_that_keeps_its_limiter_stands_in_the_same_line() {
     let clock = Arc::new(ManualClock::new());
-    let limiter = Counted::new(TokenBucket::with_clock(quota!(1_000 / second, burst 5), Arc::clone(&clock)));
+    let limiter =
+        Counted::new(TokenBucket::with_clock(quota!(1_000 / second, burst 5), Arc::clone(&clock)));
     let limiter = Arc::new(limiter);
     limiter.try_acquire(5).unwrap();
     let mut first = Box::pin(limiter.acquire_owned(2));

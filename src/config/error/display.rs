@@ -1,0 +1,79 @@
+//! The texts of errors in a configuration.
+
+use core::fmt;
+
+use super::ConfigError;
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is ", self.field())?;
+        match *self {
+            ConfigError::Permits { permits: value }
+            | ConfigError::Burst { burst: value }
+            | ConfigError::KeyBurst { burst: value }
+            | ConfigError::MaxDebt { max_debt: value }
+            | ConfigError::Offences { offences: value } => write!(f, "{value}")?,
+            ConfigError::Period { period: value }
+            | ConfigError::EmissionInterval { interval: value }
+            | ConfigError::Timeout { timeout: value }
+            | ConfigError::WarmUp { warm_up: value }
+            | ConfigError::OffencePeriod { period: value }
+            | ConfigError::Penalty { penalty: value }
+            | ConfigError::ForgottenAfter { forgotten_after: value } => write!(f, "{value:?}")?,
+            ConfigError::LongestPenalty { longest, penalty } => {
+                return write!(
+                    f,
+                    "{longest:?}: must be from the penalty, {penalty:?}, to 3650 days"
+                );
+            }
+            ConfigError::ColdFactor { cold_factor: value } => write!(f, "{value}")?,
+            ConfigError::TooFast { permits, period }
+            | ConfigError::KeyRate { permits, period }
+            | ConfigError::KeyTick { permits, period } => {
+                write!(f, "{permits} per {period:?}")?;
+            }
+            ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
+            ConfigError::Tolerance { tolerance, interval } => {
+                write!(f, "{tolerance:?} at an interval of {interval:?}")?;
+            }
+            ConfigError::Limit { limit, max } => {
+                return write!(f, "{limit}: must be from 1 to {max} for this window");
+            }
+            ConfigError::NewLimit { limit, max } => {
+                return write!(
+                    f,
+                    "{limit}: must be from 1 to {max}, which this window was made for; \
+                     `with_max_limit` makes it for more"
+                );
+            }
+            ConfigError::Slots { slots } => write!(f, "{slots}")?,
+            ConfigError::Quotas { quotas, tiers } => write!(f, "{quotas} for {tiers} tiers")?,
+            ConfigError::Which { which, count } => write!(f, "{which} of {count}")?,
+            ConfigError::Apart { slot, window } => {
+                write!(f, "{window:?} with slots of {slot:?}")?;
+            }
+            ConfigError::Shards { shards: count }
+            | ConfigError::Places { places: count }
+            | ConfigError::Count { count } => {
+                write!(f, "{count}")?;
+            }
+            ConfigError::Capacity { capacity: value, least, most }
+            | ConfigError::MaxLimit { max_limit: value, least, most } => {
+                return write!(f, "{value}: must be from {least} to {most}");
+            }
+            ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
+            ConfigError::Tier { which } => write!(f, "number {which}")?,
+            ConfigError::KeyFill { fill, most } => {
+                return write!(f, "{fill:?}: must be at most {most:?}, as the table was made");
+            }
+            ConfigError::Memory { bytes } => write!(f, "{bytes} bytes")?,
+            ConfigError::Keys { keys } => write!(f, "{keys}")?,
+            ConfigError::Skew { skew, most } => {
+                return write!(f, "{skew:?}: must be at most {most:?} with these quotas");
+            }
+        }
+        write!(f, ": {}", self.rule())
+    }
+}
+
+impl core::error::Error for ConfigError {}
