@@ -87,9 +87,10 @@ proptest! {
         let bucket = SettleableBucket::with_clock(quota, &clock);
         let mut kept = Vec::new();
         let mut open = Vec::new();
-        let latest = |clock: &ManualClock| clock.now_nanos();
+        let mut newest = 0;
         for op in ops {
-            let at_nanos = latest(&clock);
+            let at_nanos = clock.now_nanos();
+            newest = newest.max(at_nanos);
             let before = remaining(&bucket);
             match op {
                 Op::Take(permits) => {
@@ -144,6 +145,8 @@ proptest! {
                 }
                 Op::Advance(nanos) => clock.advance_nanos(nanos),
                 Op::Rewind(nanos) if goes_back => {
+                    // By more than a second in all, the limiter would begin anew.
+                    let nanos = nanos.min((at_nanos + 1_000_000_000).saturating_sub(newest));
                     clock.rewind(std::time::Duration::from_nanos(nanos));
                 }
                 Op::GiveBack(..) | Op::Settle(..) | Op::Rewind(_) => {}
