@@ -40,9 +40,9 @@
 //! state, while the clock stands still, there is a way to one in which nobody that is polled is due
 //! or out of time and still in line.
 //!
-//! In `waiting/`, `stores.rs` has the same line beside limiters of several words: a ring, in
-//! `ring.rs`, and a log, in `unit_log.rs`; and `outside.rs` has a line that is outside of its
-//! limiter's word, also one for each key. Each file lists its mutants.
+//! In `waiting/`, `stores.rs` has the same line beside a limiter of several words, a ring, in
+//! `ring.rs`; and `outside.rs` has a line that is outside of its limiter's word, also one for each
+//! key. Each file lists its mutants.
 //!
 //! Left out: several changes at once, and clocks that go back by more than a reading may be late.
 //!
@@ -128,8 +128,6 @@ mod state;
 mod stores;
 #[path = "waiting/turns.rs"]
 mod turns;
-#[path = "waiting/unit_log.rs"]
-mod unit_log;
 
 use rules::*;
 use scene::*;
