@@ -23,7 +23,7 @@ enum From<R> {
     /// The log, and the parser after the first block.
     Here(Blocks<R>, Option<Box<Parser>>),
     /// Threads that parse, and the caller with them.
-    Threads(Shared<R>),
+    Threads(Box<Shared<R>>),
 }
 
 impl<R: BufRead> Batches<R> {
@@ -75,7 +75,7 @@ impl<R: BufRead + Send + 'static> Batches<R> {
         let from = if self.ended || threads < 2 {
             From::Here(blocks, Some(parser))
         } else {
-            From::Threads(Shared::new(blocks, *parser, threads))
+            From::Threads(Box::new(Shared::new(blocks, *parser, threads)))
         };
         Batches { from, ..self }
     }

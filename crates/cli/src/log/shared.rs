@@ -36,7 +36,7 @@ struct Source<R> {
     blocks: Blocks<R>,
     /// The parser of blocks that may have a header, in the log's order.
     parser: Parser,
-    /// What is known of the log.
+    /// The knowledge of the log so far.
     known: Arc<Reader>,
     taken: u64,
     ended: bool,
@@ -185,7 +185,7 @@ fn parse(block: Block, known: Arc<Reader>, own: &mut Own) -> Item {
 
 impl Drop for InHand<'_> {
     fn drop(&mut self) {
-        let item = mem::replace(&mut self.item, (Batch::default(), None));
+        let item = mem::take(&mut self.item);
         lock(self.items).ready.insert(self.number, Some(item));
         self.changed.notify_all();
     }
