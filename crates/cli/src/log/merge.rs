@@ -1,7 +1,7 @@
 //! Merges logs by time.
 //!
 //! A log is opened when the lines of those before it reach the time of its first line, so that only
-//! logs that overlap are open together. Each has a thread that decompresses it, and others that parse it.
+//! logs that overlap are open together.
 
 use std::io::{self, BufRead};
 use std::num::NonZero;
