@@ -232,6 +232,63 @@ async fn a_replica_without_its_primary_is_left() {
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_for_a_time_answers_when_that_is_over() {
+    let server = Server::start();
+    let is_older = {
+        let mut connection = server.connection();
+        let info: String = redis::cmd("INFO").arg("server").query(&mut connection).unwrap();
+        info.contains("redis_version:6.")
+    };
+    let states = [
+        ("READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
+        ("OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"),
+        ("NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+    ];
+    for (code, begin, end) in states {
+        // Scripts of 6.2 write without replicas.
+        if !(is_older && code == "NOREPLICAS") {
+            let limiter = guarded(server.client());
+            answers("first", &limiter, "ada").await;
+            server.tell(begin);
+            refused(&limiter, code).await;
+            server.tell(end);
+            answers(code, &limiter, "ada").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_with_a_script_or_its_data_answers_when_that_is_over() {
+    let server = Server::with_options(&["--busy-reply-threshold", "1"]);
+    let limiter = guarded(server.client());
+    answers("first", &limiter, "ada").await;
+    let client = server.client();
+    let endless = std::thread::spawn(move || {
+        let mut connection = client.get_connection().unwrap();
+        redis::cmd("EVAL").arg("while true do end").arg(0).exec(&mut connection).unwrap_err()
+    });
+    refused(&limiter, "BUSY").await;
+    server.tell("SCRIPT KILL");
+    answers("BUSY", &limiter, "ada").await;
+    endless.join().unwrap();
+    let fill = "for key = 1, 2000 do redis.call('SET', key, string.rep('x', 1024)) end";
+    redis::cmd("EVAL").arg(fill).arg(0).exec(&mut server.connection()).unwrap();
+    server.tell("CONFIG SET rdbcompression no");
+    server.tell("SAVE");
+    // Ten milliseconds for each key, and an answer between two.
+    let slow = ["--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024"];
+    let server = Server::in_folder(server.into_folder(), &slow);
+    let limiter = guarded(server.client());
+    refused(&limiter, "LOADING").await;
+    server.tell("CONFIG SET key-load-delay 0");
+    wait_until("the data are loaded", || {
+        let mut connection = server.connection();
+        redis::cmd("GET").arg("x").query::<Option<String>>(&mut connection).is_ok()
+    });
+    answers("LOADING", &limiter, "ada").await;
+}
+
+#[tokio::test]
 async fn a_password_that_was_refused_is_tried_again() {
     let server = Server::start();
     server.tell("CONFIG SET requirepass old");
