@@ -82,7 +82,9 @@ use crate::decision::lease::Lease;
 use crate::decision::pieces::Pieces;
 use crate::decision::receipt::Receipt;
 use crate::decision::snapshot::Snapshot;
-use crate::decision::undo::{Debit, Undo};
+use crate::decision::undo::Debit;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::undo::Undo;
 use crate::settle::estimate::detached::Detached;
 use crate::settle::estimate::{Estimate, Hold, Settles};
 use crate::sync::Word;

@@ -61,6 +61,7 @@ pub struct Lease<'a> {
 /// The limiter to which unspent permits return.
 enum Home<'a> {
     /// None: they are lost.
+    #[cfg(feature = "alloc")]
     Nowhere,
     Borrowed(&'a dyn Undo, Leased),
     /// It is kept alive.
@@ -89,6 +90,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Creates a lease of permits that cannot return.
+    #[cfg(feature = "alloc")]
     pub(crate) fn spent(grant: Grant) -> Lease<'a> {
         Lease { left: grant.permits(), grant, home: Home::Nowhere }
     }
@@ -138,6 +140,7 @@ impl<'a> Lease<'a> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let (limiter, leased): (&dyn Undo, _) = match &self.home {
+            #[cfg(feature = "alloc")]
             Home::Nowhere => return,
             Home::Borrowed(limiter, leased) => (*limiter, leased),
             #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]

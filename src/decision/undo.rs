@@ -14,11 +14,11 @@ pub(crate) enum Debit<'a> {
     /// A word that was changed from the first of the values to the second.
     Word { before: u64, after: u64 },
     /// The same of the word of a key, in a store that puts back its present worth.
+    #[cfg_attr(not(feature = "alloc"), expect(dead_code, reason = "a store of keys has some"))]
     Slot { slot: &'a dyn Undo, before: u64, after: u64 },
     /// Units of a bucket.
     Units(Pieces),
     /// Permits of a balance.
-    #[cfg(feature = "alloc")]
     Permits(u64),
     /// Capacity of a shard that a lease has taken along when `limit` was in force, and the `tokens` that
     /// are left in it.
