@@ -54,11 +54,13 @@ limit = 50_000
 rate = { amount = 50_000, interval = "1 minute" }
 TOML
 echo "0123456789abcdef" >"$folder/token"
+# The log of the run before must not be read while the service starts.
+rm -f "$folder/log"
 "$sluicegate" serve --policy "$folder/limits.toml" --admin-token-file "$folder/token" --listen 127.0.0.1:0 \
     2>"$folder/log" &
 service=$!
 trap 'kill "$service" 2>/dev/null || true' EXIT
-until url=$(grep -o 'http://[0-9.:]*' "$folder/log"); do
+until url=$(grep -so 'http://[0-9.:]*' "$folder/log"); do
     kill -0 "$service" || die "the service has ended: $(<"$folder/log")"
     sleep 0.1
 done
