@@ -51,7 +51,6 @@ impl Problem {
     }
 }
 
-/// Returns the name that is so near to the given one that it was probably meant.
 /// Words of other programs, and those of policies that stand for them, the best first.
 const SYNONYMS: [(&str, &[&str]); 44] = [
     ("burst", &["limit"]),
@@ -108,6 +107,7 @@ fn synonym<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     meant.iter().find_map(|meant| names.iter().copied().find(|name| name == meant))
 }
 
+/// Returns the name that is so near to the given one that it was probably meant.
 fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance of long texts takes long, and no name is longer.
     if given.len() > 40 {
