@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 mod columns;
+mod copies;
 mod formats;
 mod html;
 mod malformed;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use indicatif::ProgressBar;
+use ruzstd::decoding::FrameDecoder;
 
 use super::input::Source;
 
@@ -13,8 +14,8 @@ const HEAD_BYTES: u64 = 4096;
 
 /// Returns pairs of logs whose contents begin alike and are equally long.
 ///
-/// Only files are looked at, since a pipe can be read once, and of those compressed only gzip, which says at its end how
-/// long the content is.
+/// Only files are looked at, since a pipe can be read once: gzip says at its end how long the content is, and most files of
+/// zstd at their beginning.
 pub(super) fn copies(sources: &[Source]) -> Vec<(String, String)> {
     let mut by_length: HashMap<u64, Vec<&Source>> = HashMap::new();
     for source in sources {
@@ -53,8 +54,13 @@ fn length(source: &Source) -> io::Result<Option<u64>> {
         file.read_exact(&mut length)?;
         return Ok(Some(u32::from_le_bytes(length).into()));
     }
-    let is_zstd = magic == *b"\x28\xb5\x2f\xfd";
-    Ok(if is_zstd { None } else { Some(file.metadata()?.len()) })
+    if magic == *b"\x28\xb5\x2f\xfd" {
+        file.rewind()?;
+        let mut frame = FrameDecoder::new();
+        // 0 if it does not say.
+        return Ok(frame.init(file).ok().map(|()| frame.content_size()));
+    }
+    Ok(Some(file.metadata()?.len()))
 }
 
 fn head(source: &Source) -> io::Result<Vec<u8>> {

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Folder, gzip, json as output, sluicegate, stderr, stdout};
+use super::{Folder, json as output, sluicegate, stderr, stdout};
 
 /// Returns a line of a client at a second of the hour.
-fn line(client: &str, second: u32) -> String {
+pub(super) fn line(client: &str, second: u32) -> String {
     let (minute, second) = (second / 60, second % 60);
     format!(
         "{client} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET /a HTTP/1.1\" 200 1\n"
@@ -13,7 +13,7 @@ fn line(client: &str, second: u32) -> String {
 }
 
 /// Runs the command in the folder, and returns what it says on standard error and output.
-fn run(folder: &Folder, args: &[&str], code: i32) -> (String, String) {
+pub(super) fn run(folder: &Folder, args: &[&str], code: i32) -> (String, String) {
     let run = sluicegate().current_dir(folder.0.path()).args(args).assert().code(code);
     (stderr(&run), stdout(&run))
 }
@@ -359,46 +359,4 @@ fn one_client_of_all_lines_may_be_a_balancer() {
         assert!(!says(&["two.log"]));
         assert!(!says(&["--fields", "client=X-Forwarded-For", "a.log"]));
     }
-}
-
-#[test]
-fn copies_of_a_log_are_told() {
-    let folder = Folder::new();
-    let log: String = (0..200).map(|n| line("a", n)).collect();
-    folder.file("a.log", &log);
-    folder.file("copy.log", &log);
-    folder.file("a.log.gz", gzip(&log));
-    folder.file("longer.log", log.clone() + &line("a", 200));
-    folder.file("other.log", log.replace("a - -", "b - -"));
-    for command in [
-        &["replay", "--policy", "policy.toml", "--json"][..],
-        &["suggest", "--policy", "policy.toml", "--json"],
-    ] {
-        for (logs, said) in [
-            (
-                &["a.log", "copy.log"][..],
-                "`a.log` and `copy.log` begin alike and are equally long: of copies",
-            ),
-            (&["a.log.gz", "a.log"], "`a.log.gz` and `a.log` begin alike"),
-            (
-                &["a.log", "a.log.gz", "copy.log"],
-                "equally long, and so do another two logs: of copies",
-            ),
-            (&["a.log", "longer.log", "other.log"], ""),
-        ] {
-            let (errors, text) = run(&folder, &[command, logs].concat(), 0);
-            assert_eq!(text.contains("begin alike"), !said.is_empty(), "{text}");
-            assert!(errors.contains(said) && text.contains(said), "{errors}{text}");
-        }
-    }
-}
-
-#[test]
-#[cfg(unix)]
-fn a_hard_link_is_the_same_log() {
-    let folder = Folder::new();
-    std::fs::hard_link(folder.0.path().join("access.log"), folder.0.path().join("b.log")).unwrap();
-    let args = ["replay", "--policy", "policy.toml", "access.log", "b.log"];
-    let (errors, _) = run(&folder, &args, 2);
-    assert!(errors.contains("`b.log` is given twice, also as `access.log`"), "{errors}");
 }
