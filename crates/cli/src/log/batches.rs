@@ -191,4 +191,31 @@ mod tests {
             }
         }
     }
+
+    /// The end of a log, which panics.
+    struct Panics;
+
+    impl Read for Panics {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            panic!("as a decompressor with a fault may")
+        }
+    }
+
+    #[test]
+    fn a_helper_that_panics_ends_the_log_by_an_error_or_the_caller() {
+        let mut rng = SmallRng::seed_from_u64(1);
+        for _ in 0..20 {
+            let lines: String =
+                (0..3_000).map(|_| random_line(&mut rng, "combined") + "\n").collect();
+            let log = BufReader::new(Cursor::new(lines.into_bytes()).chain(Panics));
+            let mut batches = Batches::new(log, &Format::parse("combined", None).unwrap());
+            let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+                let first = batches.next();
+                let mut batches = batches.spread(3);
+                first.into_iter().chain(std::iter::from_fn(|| batches.next())).last()
+            }));
+            // The caller itself has read it, or a helper has left an error.
+            assert!(read.is_err() || read.unwrap().is_some_and(|(_, error)| error.is_some()));
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! The blocks of a log, which several threads parse: the caller that wants the batches, and helpers.
 //!
-//! Whoever has nothing to do takes the next block. The caller does so while the batch that it wants is not ready, so there
-//! is no thread more than there are processors.
+//! An idle thread takes the next block. The caller is idle while the batch that it wants is not ready, so as many threads as
+//! there are processors keep all of them at work.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::{mem, thread};
+use std::thread;
 
 use super::batch::Batch;
 use super::blocks::{Block, Blocks};
@@ -20,7 +20,7 @@ const AHEAD: usize = 4;
 /// The caller's side. Helpers end when it is dropped.
 pub(super) struct Shared<R> {
     work: Arc<Work<R>>,
-    /// The number of the next batch.
+    /// The number of the batch that is wanted next.
     next: u64,
     own: Own,
 }
@@ -28,6 +28,8 @@ pub(super) struct Shared<R> {
 struct Work<R> {
     source: Mutex<Source<R>>,
     items: Mutex<Items>,
+    /// The most batches that are ready or parsed at a time.
+    most: usize,
     /// Told when a batch is ready or taken, and when another thread may take a block.
     changed: Condvar,
 }
@@ -38,16 +40,14 @@ struct Source<R> {
     parser: Parser,
     /// The knowledge of the log so far.
     known: Arc<Reader>,
+    /// The number of blocks that were taken.
     taken: u64,
-    ended: bool,
 }
 
 struct Items {
     /// The batches that are ready, by number; `None` while one is parsed.
     ready: BTreeMap<u64, Option<Item>>,
-    /// The most batches among them.
-    most: usize,
-    /// True if no block is left to take.
+    /// True if no block is left to take, or none is wanted after an error.
     ended: bool,
     /// True if nobody wants batches any more.
     closed: bool,
@@ -56,22 +56,23 @@ struct Items {
 /// A thread's own parser, and the knowledge that it was made with.
 type Own = Option<(Arc<Reader>, Parser)>;
 
-/// A block in the hands of a thread. Dropped, it is ready: if the thread panics, as an error.
-struct InHand<'a> {
+/// The place of a batch that a thread is to fill. Dropped, it is ready: if the thread panics, as an error.
+struct Pending<'a> {
     items: &'a Mutex<Items>,
     changed: &'a Condvar,
     number: u64,
-    item: Item,
+    /// `None` if the log has ended before it.
+    item: Option<Item>,
 }
 
 impl<R: BufRead + Send + 'static> Shared<R> {
     /// Starts the helpers of a caller.
     pub(super) fn new(blocks: Blocks<R>, parser: Parser, threads: usize) -> Shared<R> {
         let known = Arc::new(parser.reader().clone());
-        let most = AHEAD * threads;
         let work = Arc::new(Work {
-            source: Mutex::new(Source { blocks, parser, known, taken: 0, ended: false }),
-            items: Mutex::new(Items { ready: BTreeMap::new(), most, ended: false, closed: false }),
+            source: Mutex::new(Source { blocks, parser, known, taken: 0 }),
+            items: Mutex::new(Items { ready: BTreeMap::new(), ended: false, closed: false }),
+            most: AHEAD * threads,
             changed: Condvar::new(),
         });
         for _ in 1..threads {
@@ -98,7 +99,7 @@ impl<R: BufRead> Shared<R> {
                 None if items.ended => return None,
                 _ => {}
             }
-            let is_free = items.ready.len() < items.most && !items.ended;
+            let is_free = items.ready.len() < work.most && !items.ended;
             let source = match work.source.try_lock() {
                 Ok(source) => Some(source),
                 Err(TryLockError::Poisoned(source)) => Some(source.into_inner()),
@@ -128,9 +129,8 @@ impl<R: BufRead> Work<R> {
     fn help(&self) {
         let mut own = None;
         loop {
-            let waits = |items: &mut Items| {
-                items.ready.len() >= items.most && !items.ended && !items.closed
-            };
+            let waits =
+                |items: &mut Items| items.ready.len() >= self.most && !items.ended && !items.closed;
             let items = self.changed.wait_while(lock(&self.items), waits);
             let items = items.unwrap_or_else(PoisonError::into_inner);
             if items.ended || items.closed {
@@ -143,37 +143,38 @@ impl<R: BufRead> Work<R> {
 
     /// Parses the next block, if there is one.
     fn parse_next(&self, mut source: MutexGuard<'_, Source<R>>, own: &mut Own) {
-        let block = if source.ended { None } else { source.blocks.next() };
-        let Some(block) = block else {
-            lock(&self.items).ended = true;
-            self.changed.notify_all();
+        let Some(mut pending) = self.pending(source.taken) else { return };
+        source.taken += 1;
+        let Some(block) = source.blocks.next() else {
+            pending.item = None;
             return;
         };
-        let number = source.taken;
-        source.taken += 1;
-        let mut in_hand = self.in_hand(number);
         if source.parser.reader().may_learn_of(block.lines()) {
-            in_hand.item = source.parser.parse(block);
+            pending.item = Some(source.parser.parse(block));
             source.known = Arc::new(source.parser.reader().clone());
-            source.ended = in_hand.item.1.is_some();
             return;
         }
         let known = Arc::clone(&source.known);
         drop(source);
         // The source is free.
         self.changed.notify_all();
-        in_hand.item = parse(block, known, own);
+        pending.item = Some(parse(block, known, own));
     }
 
-    fn in_hand(&self, number: u64) -> InHand<'_> {
-        lock(&self.items).ready.insert(number, None);
-        let error = io::Error::other("a thread that parses it has failed");
-        let item = (Batch::default(), Some(error));
-        InHand { items: &self.items, changed: &self.changed, number, item }
+    /// Makes a place for the batch of that number, unless none is wanted any more.
+    fn pending(&self, number: u64) -> Option<Pending<'_>> {
+        let mut items = lock(&self.items);
+        if items.ended {
+            return None;
+        }
+        items.ready.insert(number, None);
+        let error = io::Error::other("a thread that reads it has failed");
+        let item = Some((Batch::default(), Some(error)));
+        Some(Pending { items: &self.items, changed: &self.changed, number, item })
     }
 }
 
-/// Parses a block with what is known of the log.
+/// Parses a block by the knowledge of the log.
 fn parse(block: Block, known: Arc<Reader>, own: &mut Own) -> Item {
     own.take_if(|(before, _)| !Arc::ptr_eq(before, &known));
     let (_, parser) = own.get_or_insert_with(|| {
@@ -183,15 +184,21 @@ fn parse(block: Block, known: Arc<Reader>, own: &mut Own) -> Item {
     parser.parse(block)
 }
 
-impl Drop for InHand<'_> {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        let item = mem::take(&mut self.item);
-        lock(self.items).ready.insert(self.number, Some(item));
+        let item = self.item.take();
+        let mut items = lock(self.items);
+        items.ended |= item.as_ref().is_none_or(|(_, error)| error.is_some());
+        match item {
+            Some(item) => drop(items.ready.insert(self.number, Some(item))),
+            None => drop(items.ready.remove(&self.number)),
+        }
+        drop(items);
         self.changed.notify_all();
     }
 }
 
-/// Locks what a thread that panicked leaves as good as it was.
+/// Locks state that a thread which panicked has left as good as it was.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
