@@ -29,12 +29,12 @@ fn limiter<R>(runner: R) -> RedisLimiter<R> {
 }
 
 /// A guarded client, with the pause and the time limit by default.
-fn guarded(client: redis::Client) -> RedisLimiter<Guarded<Async>> {
+pub(super) fn guarded(client: redis::Client) -> RedisLimiter<Guarded<Async>> {
     limiter(Guarded::new(Async::new(client)))
 }
 
 /// Asks until there is an answer, and says how long that took.
-async fn answers(what: &str, limiter: &RedisLimiter<impl RunScript>, key: &str) {
+pub(super) async fn answers(what: &str, limiter: &RedisLimiter<impl RunScript>, key: &str) {
     let (begin, mut failures) = (Instant::now(), 0);
     while let Err(error) = limiter.try_acquire(key, 1).await {
         let TryAcquireError::Store(error) = error else { panic!("{what}: {error}") };
@@ -46,7 +46,7 @@ async fn answers(what: &str, limiter: &RedisLimiter<impl RunScript>, key: &str) 
 }
 
 /// Asks until the server refuses by an error of that code.
-async fn refused(limiter: &RedisLimiter<impl RunScript>, code: &str) {
+pub(super) async fn refused(limiter: &RedisLimiter<impl RunScript>, code: &str) {
     let begin = Instant::now();
     loop {
         match limiter.try_acquire("ada", 1).await {
@@ -229,63 +229,6 @@ async fn a_replica_without_its_primary_is_left() {
     primary.restart();
     proxy.lead_to(&primary);
     answers("MASTERDOWN, behind an address that moves", &limiter, "ada").await;
-}
-
-#[tokio::test]
-async fn a_server_that_refuses_for_a_time_answers_when_that_is_over() {
-    let server = Server::start();
-    let is_older = {
-        let mut connection = server.connection();
-        let info: String = redis::cmd("INFO").arg("server").query(&mut connection).unwrap();
-        info.contains("redis_version:6.")
-    };
-    let states = [
-        ("READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
-        ("OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"),
-        ("NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
-    ];
-    for (code, begin, end) in states {
-        // Scripts of 6.2 write without replicas.
-        if !(is_older && code == "NOREPLICAS") {
-            let limiter = guarded(server.client());
-            answers("first", &limiter, "ada").await;
-            server.tell(begin);
-            refused(&limiter, code).await;
-            server.tell(end);
-            answers(code, &limiter, "ada").await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_is_busy_with_a_script_or_its_data_answers_when_that_is_over() {
-    let server = Server::with_options(&["--busy-reply-threshold", "1"]);
-    let limiter = guarded(server.client());
-    answers("first", &limiter, "ada").await;
-    let client = server.client();
-    let endless = std::thread::spawn(move || {
-        let mut connection = client.get_connection().unwrap();
-        redis::cmd("EVAL").arg("while true do end").arg(0).exec(&mut connection).unwrap_err()
-    });
-    refused(&limiter, "BUSY").await;
-    server.tell("SCRIPT KILL");
-    answers("BUSY", &limiter, "ada").await;
-    endless.join().unwrap();
-    let fill = "for key = 1, 2000 do redis.call('SET', key, string.rep('x', 1024)) end";
-    redis::cmd("EVAL").arg(fill).arg(0).exec(&mut server.connection()).unwrap();
-    server.tell("CONFIG SET rdbcompression no");
-    server.tell("SAVE");
-    // Ten milliseconds for each key, and an answer between two.
-    let slow = ["--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024"];
-    let server = Server::in_folder(server.into_folder(), &slow);
-    let limiter = guarded(server.client());
-    refused(&limiter, "LOADING").await;
-    server.tell("CONFIG SET key-load-delay 0");
-    wait_until("the data are loaded", || {
-        let mut connection = server.connection();
-        redis::cmd("GET").arg("x").query::<Option<String>>(&mut connection).is_ok()
-    });
-    answers("LOADING", &limiter, "ada").await;
 }
 
 #[tokio::test]

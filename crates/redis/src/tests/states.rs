@@ -1,10 +1,12 @@
-//! States of a server in which it answers with errors, such as that it loads its data, or runs a script for too long.
+//! States of a server in which it answers with errors, such as that it loads its data, or runs a script for too long; and
+//! how long it takes until there are answers again.
 
 use std::time::Duration;
 
 use sluicegate::quota;
 
 use super::patient;
+use super::recovery::{answers, guarded as recovering, refused};
 use super::server::{Server, wait_until};
 use crate::{
     BreakerState, Guarded, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError,
@@ -29,22 +31,26 @@ async fn a_server_that_loads_its_data_takes_nothing_and_then_goes_on_with_them()
     let server = Server::start();
     let limiter = ten(patient(server.client()));
     limiter.try_acquire("ada", 4).await.unwrap();
-    let fill = "for key = 1, 2000 do redis.call('SET', key, key) end";
+    let fill = "for key = 1, 2000 do redis.call('SET', key, string.rep('x', 1024)) end";
     redis::cmd("EVAL").arg(fill).arg(0).exec(&mut server.connection()).unwrap();
+    server.tell("CONFIG SET rdbcompression no");
     server.tell("SAVE");
-    // A millisecond for each key.
-    let slow = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
+    // Ten milliseconds for each key, and answers between two, until it is told to go on.
+    let slow = ["--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024"];
     let server = Server::in_folder(server.into_folder(), &slow);
-    // It answers between two keys.
     let guarded = Guarded::new(patient(server.client())).with_time_limit(Duration::from_secs(600));
     let limiter = ten(guarded.clone());
     let error = code(limiter.try_acquire("ada", 1).await);
     assert_eq!(error.as_deref(), Some("LOADING"));
     assert_eq!(guarded.state(), BreakerState::Open);
+    let recovers = recovering(server.client());
+    refused(&recovers, "LOADING").await;
+    server.tell("CONFIG SET key-load-delay 0");
     wait_until("the data are loaded", || {
         let mut connection = server.connection();
         redis::cmd("GET").arg("x").query::<Option<String>>(&mut connection).is_ok()
     });
+    answers("LOADING", &recovers, "eve").await;
     let limiter = ten(guarded.runner().clone());
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 5);
 }
@@ -91,7 +97,10 @@ async fn a_server_that_runs_another_script_for_too_long_takes_nothing_until_that
     let guarded = Guarded::new(limiter.runner().clone()).with_time_limit(Duration::from_secs(600));
     assert_eq!(code(ten(guarded.clone()).try_acquire("ada", 1).await).as_deref(), Some("BUSY"));
     assert_eq!(guarded.state(), BreakerState::Open);
+    let recovers = recovering(server.client());
+    refused(&recovers, "BUSY").await;
     server.tell("SCRIPT KILL");
+    answers("BUSY", &recovers, "mia").await;
     endless.join().unwrap();
     assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 8);
 }
@@ -124,7 +133,7 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
         ),
         ("NOAUTH", &["CONFIG SET requirepass secret"], &["CONFIG SET requirepass "]),
     ];
-    tell("LPUSH app:tb:{ada} 1");
+    tell("LPUSH app:tb:{joe} 1");
     let mut connection = server.connection();
     let info: String = redis::cmd("INFO").arg("server").query(&mut connection).unwrap();
     for (expected, begin, end) in states {
@@ -134,7 +143,7 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
         }
         let limiter = guarded().await;
         for _ in 0..3 {
-            assert!(code(limiter.try_acquire("ada", 1).await).is_some(), "a key of another type");
+            assert!(code(limiter.try_acquire("joe", 1).await).is_some(), "a key of another type");
         }
         limiter.try_acquire("eve", 1).await.unwrap();
         assert_eq!(limiter.runner().state(), BreakerState::Closed, "before {expected}");
@@ -145,8 +154,11 @@ async fn an_error_that_others_have_to_expect_opens_the_breaker_and_one_of_a_key_
         let limiter = guarded().await;
         assert_eq!(code(limiter.try_acquire("eve", 1).await).as_deref(), Some(expected));
         assert_eq!(limiter.runner().state(), BreakerState::Open, "{expected}");
+        let recovers = recovering(server.client());
+        refused(&recovers, expected).await;
         for words in end {
             tell(words);
         }
+        answers(expected, &recovers, "mia").await;
     }
 }
