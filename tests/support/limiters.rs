@@ -1,8 +1,8 @@
-//! The lists of limiters that tests, models and benchmarks walk: a new limiter is a row here.
+//! The lists of limiters that tests, benchmarks and counts of atomic operations walk: a new limiter is a row here.
 //!
 //! Each macro passes its rows to a macro of the caller, who imports the types that they name.
 
-#![allow(unused_imports, unused_macros, reason = "every test binary walks its own lists")]
+#![allow(unused_imports, unused_macros, reason = "a program may walk one list only")]
 
 /// Passes on the buckets: a name, another for reports, the type, the limiter of a quota, and the change of
 /// one to a quota.
