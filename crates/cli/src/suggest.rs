@@ -15,6 +15,7 @@ mod vary;
 use std::io;
 use std::sync::Arc;
 
+use indicatif::HumanCount;
 use serde::Serialize;
 use sluicegate::ManualClock;
 use sluicegate_policy::{Change, KeyField, with_changes};
@@ -28,7 +29,7 @@ pub use self::trial::Point;
 use self::trial::Trial;
 pub use self::vary::Vary;
 use crate::log::Merged;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Kind, Policy, Rule};
 use crate::replay::{Options, Pass, TooMuchMemory};
 use crate::warnings;
 
@@ -200,6 +201,8 @@ fn suggest_all(
         warnings.push("the logs changed while they were read again: counts may differ".to_owned());
     }
     warnings.extend(policy.rules.iter().filter(|rule| rule.penalty.is_some()).map(without_penalty));
+    warnings
+        .extend(subjects.iter().zip(&found).filter_map(|(own, found)| capacity_binds(own, *found)));
     // The parts of a limiter lack the same.
     for parts in subjects.chunk_by(|one, next| one.rule.name == next.rule.name) {
         let first = &parts[0];
@@ -236,6 +239,21 @@ fn without_penalty(rule: &Rule) -> String {
          penalty beside the limit that you choose, and `replay` the policy with both",
         rule.name.escape_debug()
     )
+}
+
+/// Returns the warning for a log for which no limit was found, if its `capacity` may be the reason.
+fn capacity_binds(subject: &Subject, found: Option<u64>) -> Option<String> {
+    match &subject.rule.kind {
+        Kind::WeightedLog { limit, capacity } if found.is_none() && *capacity < limit.permits() => {
+            Some(format!(
+                "limiter \"{}\": its `capacity` stays at {} requests in an interval, and denies all others \
+                 whatever the limit is; leave `capacity` out, and it follows the limit",
+                subject.name.escape_debug(),
+                HumanCount(*capacity),
+            ))
+        }
+        _ => None,
+    }
 }
 
 fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Without>) {

@@ -33,6 +33,7 @@ mod sources;
 mod spread;
 mod statuses;
 mod suggest;
+mod unanswered;
 
 const POLICY: &str = r#"
 [[limiter]]

@@ -81,7 +81,7 @@ fn the_report_for_people_shows_the_waits() {
     for text in [
         "\nwaits, each key has a queue\n",
         "  limiter       delayed  delayed %  p50  p90  p99  longest",
-        "  two each            2       33.3  0ns   2h   2h       2h\n",
+        "  two each            2       33.3   0s   2h   2h       2h\n",
         "\nmost delayed, seen in UTC\n",
         "  two each      a          2   4       50.0       2h    10:05:03   10:05:06\n",
         "\n  nothing was denied\n",

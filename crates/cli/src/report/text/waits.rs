@@ -82,17 +82,20 @@ impl Summary {
     }
 }
 
-/// Returns a wait as a person reads it: rounded up to three digits, from a hundred seconds on to whole
-/// seconds, from an hour on to minutes, and from a day on to hours.
+/// Returns a wait as a person reads it: rounded up to three digits, from a minute on to whole seconds,
+/// from an hour on to minutes, and from a day on to hours.
 pub(in crate::report) fn shown(wait: Duration) -> String {
-    const LONG: Duration = Duration::from_secs(100);
+    const MINUTE: u128 = 60 * 1_000_000_000;
     const HOUR: u64 = 3_600;
     const DAY: u64 = 24 * HOUR;
     let nanos = wait.as_nanos();
-    if wait < LONG {
-        let unit = 10_u128.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
-        let rounded = u64::try_from(nanos.div_ceil(unit) * unit).unwrap_or(u64::MAX);
-        return format!("{:?}", Duration::from_nanos(rounded));
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    let unit = 10_u128.pow(nanos.ilog10().saturating_sub(2));
+    let rounded = nanos.div_ceil(unit) * unit;
+    if rounded < MINUTE {
+        return format!("{:?}", Duration::from_nanos(u64::try_from(rounded).unwrap_or(u64::MAX)));
     }
     let seconds = u64::try_from(nanos.div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
     let unit = match seconds {
@@ -111,13 +114,15 @@ mod tests {
     #[test]
     fn waits_are_shown_as_people_read_them_and_never_too_short() {
         let texts = [
-            (0, "0ns"),
+            (0, "0s"),
             (7, "7ns"),
             (999, "999ns"),
             (1_001, "1.01µs"),
             (1_234_567, "1.24ms"),
-            (99_999_999_999, "100s"),
-            (100_000_000_001, "1m 41s"),
+            (59_900_000_000, "59.9s"),
+            (59_900_000_001, "1m"),
+            (60_000_000_001, "1m 1s"),
+            (72_900_000_000, "1m 13s"),
             (3_600_000_000_000, "1h"),
             (3_600_000_000_001, "1h 1m"),
             (86_399_000_000_000, "1day"),
