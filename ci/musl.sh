@@ -62,11 +62,15 @@ serves "$work/policy.toml" --redis "unix://$work/redis"
 echo "static, $(du -h "$binary" | cut -f1); it serves, answers and ends, also by a Redis server"
 
 if command -v systemd-analyze >/dev/null; then
-    # With the program where it is, not where it will be.
-    sed "s|/usr/local/bin/sluicegate|$binary|" docs/sluicegate.service >"$work/sluicegate.service"
+    # With the program where it is, not where it will be, and the part with the token from the page.
+    here() { sed "s|/usr/local/bin/sluicegate|$binary|"; }
+    here <docs/sluicegate.service >"$work/sluicegate.service"
+    mkdir "$work/sluicegate.service.d"
+    sed -n '/^# systemctl edit/,/^```$/p' docs/serve.md | grep -v '^```' | here >"$work/sluicegate.service.d/token.conf"
+    grep -q LoadCredential "$work/sluicegate.service.d/token.conf" || die "docs/serve.md has no LoadCredential"
     said=$(systemd-analyze verify "$work/sluicegate.service" 2>&1) || die "systemd: $said"
     [ -z "$said" ] || die "systemd: $said"
-    echo "systemd takes the unit"
+    echo "systemd takes the unit, and the part with the token"
 else
     echo "not tried: there is no systemd-analyze, so the unit was not read"
 fi

@@ -23,11 +23,11 @@ done
 "${CARGO_TARGET_DIR:-target}/debug/examples/serve_metrics" --port "$port" \
     --redis "redis://127.0.0.1:$((port + 2))/" >"$work/server" 2>&1 &
 pids+=($!)
-cat >"$work/prometheus.yml" <<YAML
-global: { scrape_interval: 1s }
-scrape_configs:
-  - { job_name: sluicegate, static_configs: [{ targets: ["127.0.0.1:$port"] }] }
-YAML
+# As the page on the service says, but more often.
+{
+    echo "global: { scrape_interval: 1s }"
+    sed -n '/^# prometheus.yml/,/^```$/p' docs/serve.md | grep -v '^```' | sed "s/:8080/:$port/"
+} >"$work/prometheus.yml"
 promtool check config "$work/prometheus.yml" >/dev/null
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/data" \
     --web.listen-address="127.0.0.1:$((port + 1))" >"$work/prometheus" 2>&1 &

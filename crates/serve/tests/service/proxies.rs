@@ -1,5 +1,5 @@
-//! nginx and Caddy, which ask the service whether a request may pass. The configurations are those of the page
-//! on the service.
+//! nginx, Caddy and Traefik, which ask the service whether a request may pass. The configurations are those of
+//! the page on the service.
 //!
 //! `ci/setup.sh proxies` installs them.
 
@@ -193,8 +193,25 @@ async fn caddy_asks_by_forward_auth() {
     let site = site.replace(":80 {", "http://:PORT {\n    bind 127.0.0.1");
     let options = "admin off\n auto_https off\n storage file_system FOLDER";
     let configuration = format!("{{\n{options}\n}}\n{site}");
-    let arguments = ["run", "--adapter", "caddyfile", "--config", "FOLDER/configuration"];
+    let arguments = ["run", "--adapter", "caddyfile", "--config", "FOLDER/configuration.yaml"];
     let proxy = Proxy::start("caddy", &arguments, &configuration);
+    assert_limits_each_client(proxy.address).await;
+    service.end().await;
+}
+
+#[tokio::test]
+async fn traefik_asks_by_forward_auth() {
+    let (service, upstream) = (service().await, upstream().await);
+    let routes = configured("## Traefik", service.address, upstream);
+    let arguments =
+        ["--entryPoints.web.address=LISTEN", "--providers.file.filename=FOLDER/configuration.yaml"];
+    let proxy = Proxy::start("traefik", &arguments, &routes);
+    // It listens before it has read its routes.
+    let client = client_at("127.0.0.9");
+    let url = format!("http://{}/elsewhere", proxy.address);
+    while client.get(&url).send().await.unwrap().status() == StatusCode::NOT_FOUND {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     assert_limits_each_client(proxy.address).await;
     service.end().await;
 }

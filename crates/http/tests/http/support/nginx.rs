@@ -20,5 +20,5 @@ pub(crate) fn start(http: &str) -> Proxy {
              {http}
          }}"
     );
-    Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration"], &configuration)
+    Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration.yaml"], &configuration)
 }

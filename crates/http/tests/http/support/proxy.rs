@@ -26,8 +26,14 @@ impl Proxy {
     /// Starts a program whose configuration is this text, where `LISTEN` stands for its own address, `PORT`
     /// for the port of it, and `FOLDER` for a folder of its own.
     pub(crate) fn start(program: &str, arguments: &[&str], configuration: &str) -> Proxy {
-        // Debian has servers in a folder that the path of a user need not have.
-        let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
+        // Debian has servers in a folder that the path of a user need not have, and others come from PyPI.
+        let exe = std::env::current_exe().unwrap();
+        let packages = exe.ancestors().nth(3).unwrap().join("proxies");
+        let search = format!(
+            "{0}/envoy/_bin:{0}/bin:{1}:/usr/sbin",
+            packages.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
         // Between the choice of a port and its use, another program may take it.
         for _ in 0..5 {
             let folder = tempfile::tempdir().unwrap();
@@ -40,7 +46,8 @@ impl Proxy {
                     .replace("PORT", &address.port().to_string())
                     .replace("FOLDER", &path.display().to_string())
             };
-            fs::write(path.join("configuration"), fill(configuration)).unwrap();
+            // By the ending Traefik tells what it is; the others do not look.
+            fs::write(path.join("configuration.yaml"), fill(configuration)).unwrap();
             let log = File::create(path.join("log")).unwrap();
             let mut process = Command::new(program)
                 .args(arguments.iter().map(|argument| fill(argument)))

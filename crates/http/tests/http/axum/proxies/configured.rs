@@ -24,7 +24,7 @@ listen limits
     server axum {server}
 "
     );
-    Proxy::start("haproxy", &["-db", "-f", "FOLDER/configuration"], &configuration)
+    Proxy::start("haproxy", &["-db", "-f", "FOLDER/configuration.yaml"], &configuration)
 }
 
 /// Starts Caddy with options of its `reverse_proxy`.
@@ -43,7 +43,7 @@ http://:PORT {{
 }}
 "
     );
-    let arguments = ["run", "--config", "FOLDER/configuration", "--adapter", "caddyfile"];
+    let arguments = ["run", "--config", "FOLDER/configuration.yaml", "--adapter", "caddyfile"];
     Proxy::start("caddy", &arguments, &configuration)
 }
 
@@ -66,5 +66,5 @@ Group nogroup
 ProxyPass / http://{server}/
 "
     );
-    Proxy::start("apache2", &["-X", "-f", "FOLDER/configuration"], &configuration)
+    Proxy::start("apache2", &["-X", "-f", "FOLDER/configuration.yaml"], &configuration)
 }
