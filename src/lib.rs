@@ -36,6 +36,7 @@ pub mod settle;
 pub mod shaper;
 #[cfg(feature = "alloc")]
 pub mod sharded;
+pub mod share;
 mod sync;
 #[cfg(feature = "alloc")]
 mod thread_index;

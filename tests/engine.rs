@@ -16,6 +16,7 @@ mod key_table;
 mod keyed;
 mod keyed_limiter;
 mod leases;
+mod leaving;
 mod linearizability;
 mod lines;
 mod live_terms;

@@ -3,7 +3,7 @@
 //! * no span of the clock admits more than the theorem of the core allows,
 //!   whether the clock stands, moves, goes back or differs between threads;
 //! * while the clock stands, not one permit is lost either;
-//! * debts have a bottom, and a denial leaves no trace;
+//! * debts have a bottom, a reserve is left, and a denial leaves no trace;
 //! * what a granted caller did is visible to the callers granted after it.
 
 use sluicegate::{Clock, Gcra, LeakyBucket, Quota, Refill, quota};
@@ -60,6 +60,18 @@ fn a_crowd_gets_no_more_than_two() {
         let (bucket, first) = emptied(quota, 10 * SECOND);
         let ledger: Ledger = race(&bucket, [1, 1, 1, 1], ask).into_iter().chain([first]).collect();
         assert_eq!(ledger.total(), 2 + 2);
+    });
+}
+
+/// Three callers, each of which has to leave one of three.
+#[test]
+fn nobody_leaves_less_than_the_reserve() {
+    check(3, || {
+        let (bucket, _) = emptied(quota!(1 / second, burst 3), 10 * SECOND);
+        let ask = |bucket: &Bucket, reserve| bucket.try_acquire_leaving(1, reserve).is_ok();
+        let granted = race(&bucket, [1, 1, 1], ask);
+        assert_eq!(granted.into_iter().filter(|granted| *granted).count(), 2);
+        assert_eq!(bucket.peek(0).unwrap().remaining(), 1);
     });
 }
 

@@ -48,6 +48,18 @@ fn a_window_admits_no_more_than_its_limit() {
     all_calls(|clock| WindowFromFirst::with_clock(rate!(2 / second), clock).unwrap());
 }
 
+/// Three callers, each of which has to leave one of two.
+#[test]
+fn nobody_leaves_less_than_the_reserve_in_a_window() {
+    check(3, || {
+        let window = Arc::new(fixed(TestClock::new()));
+        let ask = |window: &Fixed, reserve| window.try_acquire_leaving(1, reserve).is_ok();
+        let granted = race(&window, [1, 1, 1], ask);
+        assert_eq!(granted.into_iter().filter(|granted| *granted).count(), 1);
+        assert_eq!(window.peek(0).unwrap().remaining(), 1);
+    });
+}
+
 /// Not compared with an order: the clock may be read at any time.
 #[test]
 fn a_window_admits_no_more_than_its_limit_while_the_clock_moves() {

@@ -22,6 +22,7 @@ use crate::time::units::MAX_PERIOD_NANOS;
 
 use super::verbs::verbs;
 use crate::limiter::Limiter;
+use crate::share::leaving::leaving;
 #[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
@@ -136,6 +137,11 @@ impl<C: Clock> Gcra<C> {
 verbs!(
     Gcra,
     show_cells,
+    "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
+);
+
+leaving!(
+    Gcra,
     "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
 

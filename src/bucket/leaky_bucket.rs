@@ -22,6 +22,7 @@ use crate::time::units;
 
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
+use crate::share::leaving::leaving;
 #[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
@@ -164,6 +165,8 @@ impl<C: Clock> LeakyBucket<C> {
 }
 
 verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
+
+leaving!(LeakyBucket, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
 waits!(LeakyBucket);

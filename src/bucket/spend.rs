@@ -84,6 +84,17 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         self.spend::<false>(move |terms, balance| all_of(permits, terms, balance)).map(Spent::grant)
     }
 
+    #[inline(always)]
+    pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
+        self.spend::<true>(charge).map(Spent::grant)
+    }
+
+    pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
+        self.spend::<false>(charge).map(Spent::grant)
+    }
+
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<true>(move |terms, balance| up_to(permits, terms, balance)).map(Spent::grant)
     }
@@ -354,6 +365,24 @@ pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
         Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost, is_forced: false }),
         Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
         _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
+    }
+}
+
+/// Decides on all of `permits` or none, so that `reserve` permits at least remain.
+#[inline(always)]
+pub(crate) fn leaving(permits: u64, reserve: u64, terms: &Terms, balance: i64) -> Charge {
+    if permits == 0 {
+        return Ok(Spend::Nothing);
+    }
+    // What both cost has to be there, and more is not spent than the permits cost.
+    match all_of(permits.saturating_add(reserve), terms, balance) {
+        Ok(_) => {
+            Ok(Spend::Some { permits, cost: terms.cost(permits).unwrap_or(0), is_forced: false })
+        }
+        Err(Refusal::TooLarge { limit }) => {
+            Err(Refusal::TooLarge { limit: limit.saturating_sub(reserve) })
+        }
+        wait => wait,
     }
 }
 

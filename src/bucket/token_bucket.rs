@@ -21,6 +21,7 @@ use crate::time::units;
 
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
+use crate::share::leaving::leaving;
 #[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
@@ -156,6 +157,8 @@ impl<C: Clock> TokenBucket<C> {
 }
 
 verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &clock)");
+
+leaving!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
 waits!(TokenBucket);

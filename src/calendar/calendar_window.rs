@@ -20,6 +20,7 @@ use crate::window::limit::Limit;
 
 use crate::limiter::Limiter;
 use crate::settle::settles;
+use crate::share::leaving::leaving;
 use crate::window::verbs::window_verbs;
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a
@@ -108,6 +109,11 @@ impl<C: Clock> CalendarWindow<C> {
 
 window_verbs!(
     CalendarWindow<C>,
+    "calendar::CalendarWindow::with_clock(2, calendar::Calendar::minutes(\"UTC\")?, &clock)?"
+);
+
+leaving!(
+    CalendarWindow,
     "calendar::CalendarWindow::with_clock(2, calendar::Calendar::minutes(\"UTC\")?, &clock)?"
 );
 

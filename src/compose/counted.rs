@@ -15,6 +15,7 @@ use crate::limiter::Limiter;
 use crate::settle::Settle;
 use crate::settle::estimate::detached::Detached;
 use crate::settle::estimate::{CountsSettlements, Estimate};
+use crate::share::Leaving;
 
 use self::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
 #[cfg(feature = "wait")]
@@ -242,6 +243,18 @@ impl<L: Limiter> Limiter for Counted<L> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+impl<L: Leaving> Leaving for Counted<L> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let answer = self.limiter.try_acquire_leaving(permits, reserve);
+        self.answers.count(permits, answer.as_ref());
+        answer
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_leaving(permits, reserve)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::sync::{AtomicWord, Word};
 
 use crate::limiter::Limiter;
 use crate::settle::Settle;
+use crate::share::Leaving;
 
 /// A limiter that grants every request.
 ///
@@ -320,6 +321,23 @@ impl<L: Limiter> Limiter for Gate<L> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+/// An open gate grants whatever would remain, and a closed one nothing.
+impl<L: Leaving> Leaving for Gate<L> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire_leaving(permits, reserve),
+            Some(answer) => answer,
+        }
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        match self.by_mode(permits) {
+            None => self.limiter.peek_leaving(permits, reserve),
+            Some(answer) => answer,
+        }
     }
 }
 

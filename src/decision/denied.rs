@@ -169,6 +169,16 @@ impl Denied {
         }
     }
 
+    /// Returns the denial of a request that has to leave `reserve` permits, from that of both together.
+    pub(crate) fn leaving(self, reserve: u64) -> Denied {
+        match self {
+            Denied::TooLarge { limit, which } => {
+                Denied::TooLarge { limit: limit.saturating_sub(reserve), which }
+            }
+            other => other,
+        }
+    }
+
     /// Returns the same denial by the limiter at index `which`.
     #[cfg(feature = "alloc")]
     pub(crate) fn by(self, which: usize) -> Denied {

@@ -38,6 +38,7 @@ mod home;
 mod in_force;
 mod insert;
 mod key_word;
+mod leaving;
 mod line;
 mod lines;
 #[cfg(sluicegate_loom)]

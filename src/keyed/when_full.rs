@@ -39,6 +39,8 @@ pub enum WhenFull {
 pub(crate) enum Request {
     /// This many permits or none.
     All(u64),
+    /// This many permits or none, so that as many as the second number remain.
+    Leaving(u64, u64),
     /// Up to this many permits, as many as are available.
     UpTo(u64),
 }
@@ -47,7 +49,9 @@ pub(crate) enum Request {
 impl Request {
     pub(crate) fn permits(self) -> u64 {
         match self {
-            Request::All(permits) | Request::UpTo(permits) => permits,
+            Request::All(permits) | Request::Leaving(permits, _) | Request::UpTo(permits) => {
+                permits
+            }
         }
     }
 }
@@ -72,12 +76,14 @@ impl<C: Clock> Overflow<C> {
     }
 
     /// Returns the answer to a key for which there is no space, and may be some after
-    /// `retry_after`. `fresh` is the forecast after a grant of `permits` to a new key.
+    /// `retry_after`. `fresh` is the forecast after a grant of `permits` to a new key. A shared bucket has
+    /// to keep `reserve` permits.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(
         &self,
         permits: u64,
+        reserve: u64,
         fresh: Forecast,
         retry_after: Duration,
     ) -> Result<Grant, Denied> {
@@ -86,10 +92,12 @@ impl<C: Clock> Overflow<C> {
             Overflow::Admit => Ok(Grant { permits, forecast: fresh }),
             // A request for more than the bucket can hold may still be granted, once there is
             // space.
-            Overflow::Share(bucket) => bucket.try_acquire(permits).map_err(|denied| match denied {
-                Denied::TooLarge { .. } => Denied::Full { retry_after },
-                denied => denied,
-            }),
+            Overflow::Share(bucket) => {
+                bucket.try_acquire_leaving(permits, reserve).map_err(|denied| match denied {
+                    Denied::TooLarge { .. } => Denied::Full { retry_after },
+                    denied => denied,
+                })
+            }
         }
     }
 
@@ -102,7 +110,7 @@ impl<C: Clock> Overflow<C> {
     ) -> Result<Grant, Denied> {
         match self {
             Overflow::Share(bucket) => bucket.try_acquire_up_to(permits),
-            Overflow::Deny | Overflow::Admit => self.answer(permits, fresh, retry_after),
+            Overflow::Deny | Overflow::Admit => self.answer(permits, 0, fresh, retry_after),
         }
     }
 }

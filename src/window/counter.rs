@@ -56,31 +56,24 @@ mod reserve_in_line;
 mod settle;
 mod show;
 pub(crate) mod sliding;
+mod spend;
 #[cfg(feature = "wait")]
 mod turns;
 
 use core::fmt;
 
 use crate::config::error::ConfigError;
-use crate::contention::{Contender, HotWord};
-use crate::decision::denied::Denied;
-use crate::decision::forecast::Forecast;
+use crate::contention::HotWord;
 use crate::decision::forecast::window::WindowForecast;
-use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
-use crate::decision::receipt::Receipt;
-use crate::decision::undo::Debit;
 use crate::sync::AtomicWord;
-use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
-use super::gate::is_gated;
 use super::limit::Limit;
 
 use self::beside::Beside;
 use self::from_first::FromFirst;
-use self::outcome::{AtTheGate, Attempt, Granted, Miss, refused};
 use self::settle::CountFields;
 
 /// Reads and writes words whose gate is open. No atomics, except for the limit.
@@ -234,164 +227,5 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn clock(&self) -> &C {
         &self.clock
-    }
-
-    #[inline]
-    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<true, _>(|_| permits, Granted::grant)
-    }
-
-    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<false, _>(|_| permits, Granted::grant)
-    }
-
-    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        // If nothing is available, the denial is that of one permit.
-        let there = |counted: &WindowForecast| counted.limit.saturating_sub(counted.used()).max(1);
-        self.spend::<true, _>(|counted| permits.min(there(counted)), Granted::grant)
-    }
-
-    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.spend::<true, _>(
-            |_| permits,
-            |Granted { grant, seen, written }| {
-                Receipt::new(grant, &self.word, Debit::Word { before: seen, after: written })
-            },
-        )
-    }
-
-    #[inline(always)]
-    fn load(&self) -> u64 {
-        // ORDERING: Acquire, for the limit: a caller that sees permits granted under a new
-        // limit must not decide by the old one. Pairs with the CAS in `spend`. The counts
-        // do not need it: they are all in the word. An admission from a stale word
-        // fails in its CAS; a denial from a stale word is the answer of a moment at
-        // which the window was full.
-        // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`,
-        // `a_caller_that_paused_is_told_of_the_limit_in_force`.
-        self.word.load(Acquire)
-    }
-
-    /// Spends the permits that `ask` chooses from the counts, if `SPEND`, and returns the part of the
-    /// answer that `part` takes.
-    #[inline(always)]
-    fn spend<const SPEND: bool, P>(
-        &self,
-        ask: impl Fn(&WindowForecast) -> u64,
-        part: impl Fn(Granted) -> P,
-    ) -> Result<P, Denied> {
-        self.spend_at::<SPEND, _>(self.clock.now_nanos(), ask, part)
-    }
-
-    /// Does the same at `now_nanos`. Inlined as far as the first attempt.
-    ///
-    /// The answers of the first attempt and of the loop are taken apart each by itself. If they shared
-    /// their memory, every call would compute and store the whole answer, used or not.
-    #[inline(always)]
-    fn spend_at<const SPEND: bool, P>(
-        &self,
-        now_nanos: u64,
-        ask: impl Fn(&WindowForecast) -> u64,
-        part: impl Fn(Granted) -> P,
-    ) -> Result<P, Denied> {
-        let now = self.counter.now(now_nanos);
-        let seen = self.load();
-        match self.attempt::<SPEND>(seen, &now, &ask, None) {
-            Attempt::Answered(answer) => answer.map(part),
-            Attempt::Missed(missed) => {
-                self.spend_from::<SPEND>(missed, (now_nanos, now), ask).map(part)
-            }
-        }
-    }
-
-    /// The loop, after an attempt that `missed`.
-    #[inline(never)]
-    fn spend_from<const SPEND: bool>(
-        &self,
-        mut missed: Miss,
-        (mut now_nanos, mut now): (u64, T::Now),
-        ask: impl Fn(&WindowForecast) -> u64,
-    ) -> Result<Granted, Denied> {
-        let mut contender = self.word.contender();
-        loop {
-            let seen = match missed {
-                Miss::TooFarAhead => {
-                    if let Some(answer) = self.answer_ahead((now_nanos, &now), &ask) {
-                        return answer;
-                    }
-                    let (seen, later) = self.heal();
-                    self.poke();
-                    now = later;
-                    seen
-                }
-                Miss::AtTheGate => {
-                    now_nanos = match self.ask_at_the_gate((now_nanos, &now), &ask) {
-                        AtTheGate::Opened { now_nanos } => now_nanos,
-                        AtTheGate::Answered(answer) => return answer,
-                    };
-                    now = self.counter.now(now_nanos);
-                    self.load()
-                }
-                // Decide again from the winner's word; the clock is not read again.
-                Miss::LostRace => {
-                    contender.lost_race();
-                    self.load()
-                }
-                Miss::OthersFirst => self.load(),
-            };
-            match self.attempt::<SPEND>(seen, &now, &ask, Some(&mut contender)) {
-                Attempt::Answered(answer) => return answer,
-                Attempt::Missed(next) => missed = next,
-            }
-        }
-    }
-
-    /// Makes one attempt on the word `seen`, by one CAS if there is something to spend.
-    #[inline(always)]
-    fn attempt<const SPEND: bool>(
-        &self,
-        seen: u64,
-        now: &T::Now,
-        ask: &impl Fn(&WindowForecast) -> u64,
-        contender: Option<&mut Contender<'_>>,
-    ) -> Attempt {
-        if is_gated(seen) {
-            return Attempt::Missed(Miss::AtTheGate);
-        }
-        let Some(word) = self.counter.at(seen, now) else {
-            return Attempt::Missed(Miss::TooFarAhead);
-        };
-        let counted = self.counter.counted(word, now);
-        let permits = ask(&counted);
-        let after = WindowForecast { current: counted.current.saturating_add(permits), ..counted };
-        let grant = Grant { permits, forecast: Forecast::Window(after) };
-        if permits == 0 {
-            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
-        }
-        if !counted.fits(permits) {
-            return Attempt::Answered(Err(refused(permits, counted)));
-        }
-        if !SPEND {
-            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
-        }
-        let others_first = match contender {
-            Some(contender) => contender.has_stepped_back(),
-            // The step back itself is left to the loop.
-            None => self.word.contention().is_announced(),
-        };
-        if others_first {
-            return Attempt::Missed(Miss::OthersFirst);
-        }
-        let written = self.counter.plus(word, permits, now);
-        // ORDERING: AcqRel on success, so that what an admitted caller did
-        // before its request is visible to the next one. The bound needs neither:
-        // the word's CASes have one order under any ordering. Relaxed on
-        // failure: the word is loaded again.
-        // MODEL: `a_window_admits_no_more_than_its_limit`,
-        // `what_was_done_before_a_grant_is_seen_after_the_next`.
-        match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
-            Ok(_) => Attempt::Answered(Ok(Granted { grant, seen, written })),
-            Err(_) => Attempt::Missed(Miss::LostRace),
-        }
     }
 }

@@ -22,6 +22,7 @@ use crate::window::counter::from_first::FromFirst;
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
 use crate::settle::settles;
+use crate::share::leaving::leaving;
 
 /// Grants no more permits than a limit in each window. Windows follow one another
 /// from the clock's origin.
@@ -152,6 +153,7 @@ impl<C: Clock> FixedWindow<C> {
 }
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
+leaving!(FixedWindow, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
 settles!(FixedWindow<C>, core, "FixedWindow::with_clock(rate!(10 / minute), ManualClock::new())?");
 one_limit!(FixedWindow<C>);
 
@@ -273,6 +275,8 @@ window_verbs!(
     WindowFromFirst<C>,
     "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?"
 );
+
+leaving!(WindowFromFirst, "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
 
 impl<C: Clock> WindowFromFirst<C> {
     /// Returns the resolution with which the beginning of a window is stored. A window may last

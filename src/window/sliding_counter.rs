@@ -21,6 +21,7 @@ use crate::window::counter::sliding::Sliding;
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
 use crate::settle::settles;
+use crate::share::leaving::leaving;
 
 /// Grants at most a limit of permits, counting the present window in full and the
 /// previous one in proportion to the part that a sliding window still covers.
@@ -136,6 +137,7 @@ impl<C: Clock> SlidingCounter<C> {
 }
 
 window_verbs!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
+leaving!(SlidingCounter, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
 settles!(
     SlidingCounter<C>,
     core,

@@ -21,7 +21,7 @@ use core::fmt;
 
 use crate::bucket::carry::Holding;
 use crate::bucket::level::Level;
-use crate::bucket::spend::{Spend, all_there_is, into_debt};
+use crate::bucket::spend::{Charge, Spend};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
@@ -159,15 +159,15 @@ impl<C: Clock, T> Buckets<C, T> {
 }
 
 impl<C: Clock, T> Buckets<C, T> {
-    pub(super) fn force<N: Number>(
+    /// Takes what `charge` decides if `TAKE`; otherwise only answers.
+    pub(super) fn take<const TAKE: bool, N: Number>(
         terms: &Arc<[Common]>,
         state: &State<N>,
-        permits: u64,
         now_nanos: u64,
+        charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Answer {
         let common = Self::common(terms, state.tier);
-        let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
-        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+        spend::<TAKE>(&common.terms, &state.level, now_nanos, charge)
     }
 
     /// Prepays some permits for a hot key, if it has enough to spare.
@@ -186,16 +186,6 @@ impl<C: Clock, T> Buckets<C, T> {
                 is_forced: false,
             }))
         };
-        spend::<true>(&common.terms, &state.level, now_nanos, charge)
-    }
-
-    pub(super) fn drain<N: Number>(
-        terms: &Arc<[Common]>,
-        state: &State<N>,
-        now_nanos: u64,
-    ) -> Answer {
-        let common = Self::common(terms, state.tier);
-        let charge = |terms: &Terms, balance| Ok(all_there_is(terms, balance));
         spend::<true>(&common.terms, &state.level, now_nanos, charge)
     }
 }

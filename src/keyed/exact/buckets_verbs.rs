@@ -5,6 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use crate::bucket::carry::Carry;
+use crate::bucket::spend::{Charge, all_there_is, into_debt, leaving};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
@@ -21,7 +22,7 @@ use crate::time::units;
 use super::Keyed;
 use super::as_key::AsKey;
 use super::buckets::Buckets;
-use super::per_key::Engine;
+use super::per_key::{Answer, Engine};
 
 impl<K, C, T, S, O> Keyed<K, Buckets<C, T>, S, O>
 where
@@ -30,6 +31,57 @@ where
     T: Tier<K>,
     S: BuildHasher,
 {
+    /// Takes all of `permits` for the key, or none if fewer than `reserve` would remain to it.
+    ///
+    /// See [`Leaving`](crate::share::Leaving). In all else the same as [`try_acquire`](Keyed::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// As for [`TokenBucket::try_acquire_leaving`](crate::TokenBucket::try_acquire_leaving), and
+    /// [`Denied::Full`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Keyed, quota};
+    ///
+    /// let tenants = Keyed::<String>::new(quota!(10 / hour));
+    /// assert!(tenants.try_acquire_leaving("acme", 6, 4).is_ok());
+    /// assert!(tenants.try_acquire_leaving("acme", 1, 4).is_err());
+    /// assert!(tenants.try_acquire("acme", 4).is_ok());
+    /// ```
+    pub fn try_acquire_leaving<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+        O: Observe<Q>,
+    {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
+        self.spend_by(key, Request::Leaving(permits, reserve), charge)
+    }
+
+    /// Returns the answer that [`try_acquire_leaving`](Keyed::try_acquire_leaving) would give now, as
+    /// [`peek`](Keyed::peek) does that of `try_acquire`.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] and [`Denied::TooLarge`].
+    pub fn peek_leaving<Q>(&self, key: &Q, permits: u64, reserve: u64) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
+        let answer = self.store.look(self.place(key), key, |terms, state, now_nanos| {
+            Buckets::<C, T>::take::<false, _>(terms, state, now_nanos, charge)
+        });
+        let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
+        answer
+    }
+
     /// Takes all of `permits` for the key, on credit if need be, down to the quota's debt.
     ///
     /// In all else the same as [`try_acquire`](Keyed::try_acquire).
@@ -43,12 +95,8 @@ where
         Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(
-            key,
-            Request::All(permits),
-            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
-            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
-        )
+        let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
+        self.spend_by(key, Request::All(permits), charge)
     }
 
     /// Takes the whole balance of the key, including a fraction of a permit; grants the whole
@@ -64,12 +112,24 @@ where
         Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(
-            key,
-            Request::UpTo(0),
-            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
-            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
-        )
+        self.spend_by(key, Request::UpTo(0), |terms, balance| Ok(all_there_is(terms, balance)))
+    }
+
+    /// Takes what `charge` decides.
+    fn spend_by<Q>(
+        &self,
+        key: &Q,
+        request: Request,
+        charge: impl Fn(&Terms, i64) -> Charge + Copy,
+    ) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+        O: Observe<Q>,
+    {
+        let take = |_: &Buckets<C, T>, terms: &_, state: &_, now_nanos| {
+            Buckets::<C, T>::take::<true, _>(terms, state, now_nanos, charge)
+        };
+        self.spend(key, request, take, take)
     }
 
     /// Adds `permits` to the balance of the key, at most to full. A debt becomes less.

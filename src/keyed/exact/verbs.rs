@@ -256,7 +256,10 @@ where
             Err(no_room) => {
                 let (Grant { permits, forecast }, wait) = (no_room.fresh, no_room.retry_after);
                 match request {
-                    Request::All(_) => self.overflow.answer(permits, forecast, wait),
+                    Request::All(_) => self.overflow.answer(permits, 0, forecast, wait),
+                    Request::Leaving(_, reserve) => {
+                        self.overflow.answer(permits, reserve, forecast, wait)
+                    }
                     Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, wait),
                 }
             }

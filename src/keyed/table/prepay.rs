@@ -67,7 +67,7 @@ where
                 let place = self.table.table.place(hash);
                 call.say(permits, self.table.table.acquire(place, &call.tier, charge))
             }
-            Err(_) if permits == 0 => call.peek(key, 0),
+            Err(_) if permits == 0 => call.peek(key, 0, 0),
             Err(denied) => Err(denied),
         }
     }

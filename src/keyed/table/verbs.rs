@@ -28,7 +28,7 @@ pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
 
 /// One call in a tier: the terms by which it is decided.
 pub(super) struct TierCall<'a, K: ?Sized, S, C, O> {
-    table: &'a KeyTable<K, S, C, O>,
+    pub(super) table: &'a KeyTable<K, S, C, O>,
     pub(super) tier: TierTerms,
 }
 
@@ -100,7 +100,7 @@ where
     ///
     /// As for [`KeyTable::peek`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.call().peek(key, permits)
+        self.call().peek(key, permits, 0)
     }
 
     /// Begins a call: by the terms that are now in force.
@@ -117,15 +117,16 @@ where
     C: Clock,
     O: Observe<K>,
 {
-    pub(super) fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        if permits > self.tier.burst {
-            return Err(self.too_large());
+    pub(super) fn peek(&self, key: &K, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let together = if permits == 0 { 0 } else { permits.saturating_add(reserve) };
+        if together > self.tier.burst {
+            return Err(self.too_large().leaving(reserve));
         }
         let (balance, moment) = self.table.table.look(self.table.place(key), &self.tier);
-        let wanted = permits as i64 * self.tier.cost;
+        let wanted = together as i64 * self.tier.cost;
         if permits == 0 || balance >= wanted {
-            let forecast = self.tier.forecast(balance - wanted, moment.elapsed_nanos);
-            return Ok(Grant { permits, forecast });
+            let left = balance - permits as i64 * self.tier.cost;
+            return Ok(Grant { permits, forecast: self.tier.forecast(left, moment.elapsed_nanos) });
         }
         Err(self.short(wanted, balance, moment.elapsed_nanos))
     }
@@ -167,13 +168,13 @@ where
     #[cold]
     pub(super) fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
         if permits == 0 {
-            return self.peek(key, 0);
+            return self.peek(key, 0, 0);
         }
         self.table.observer.decided(key, permits, Err(&denied));
         Err(denied)
     }
 
-    fn too_large(&self) -> Denied {
+    pub(super) fn too_large(&self) -> Denied {
         Denied::TooLarge { limit: self.tier.burst, which: 0 }
     }
 
@@ -208,7 +209,7 @@ where
             }
             Err(Miss::Full { ticks }) => {
                 let (fresh, retry_after) = self.if_there_was_room(permits, ticks);
-                self.table.overflow.answer(permits, fresh, retry_after)
+                self.table.overflow.answer(permits, 0, fresh, retry_after)
             }
         }
     }
@@ -216,7 +217,7 @@ where
     /// Returns how a key that has no slot would stand if it had one, and the time that `ticks`
     /// take, after which there may be a slot.
     #[cold]
-    fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Forecast, Duration) {
+    pub(super) fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Forecast, Duration) {
         let left = self.tier.capacity - permits as i64 * self.tier.cost;
         (self.tier.forecast(left, 0), self.table.pace.time(ticks.max(0) as u64))
     }

@@ -106,7 +106,7 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> CounterCore<T, C> {
         let changes = self.word.companion().changes();
         let since_nanos = self.clock.now_nanos();
         let Granted { grant, written, .. } =
-            self.spend_at::<true, _>(since_nanos, |_| permits, |granted| granted)?;
+            self.spend_at::<true, _>(since_nanos, 0, |_| permits, |granted| granted)?;
         let number = self.counter.fields().number(written);
         Ok(Estimate::new(grant, self, Hold::Count { number, changes, since_nanos }))
     }
