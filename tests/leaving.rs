@@ -177,8 +177,9 @@ fn callers_at_the_same_time_leave_the_reserve_whole() {
     let limiters: [&dyn Leaving; 2] = [&bucket, &window];
     for limiter in limiters {
         let granted: usize = std::thread::scope(|scope| {
-            let ask =
-                || (0..).take_while(|_| limiter.try_acquire_leaving(1, 1_000).is_ok()).count();
+            let ask = || {
+                (0..200_000).take_while(|_| limiter.try_acquire_leaving(1, 1_000).is_ok()).count()
+            };
             let threads = [(); 3].map(|()| scope.spawn(ask));
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
