@@ -31,6 +31,8 @@ pub mod penalty;
 mod prefetch_instruction;
 #[cfg(feature = "wait")]
 pub mod rate_limited;
+#[cfg(feature = "alloc")]
+mod seq_lock;
 pub mod settle;
 #[cfg(feature = "wait")]
 pub mod shaper;

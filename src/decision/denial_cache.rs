@@ -4,16 +4,11 @@
 //! Under overload nearly every call is refused, and for the same reason as the last one. Such a
 //! call needs to know only that no permits have come back since, and that it is too early for the
 //! refused request to be granted. It finds that in words that no call writes.
-//!
-//! The cache has several words, so it is a sequence lock. A lock word counts the writers, and is
-//! odd while one is writing. A reader loads it before and after the words; a writer that finds
-//! another one writing gives up.
 
 use crate::bits::Field;
 use crate::config::quota::Quota;
 use crate::config::refill::Refill;
-use crate::sync::Ordering::{Acquire, Relaxed, Release};
-use crate::sync::{AtomicWord, fence};
+use crate::seq_lock::SeqLock;
 
 use super::denied::{Denied, Shortfall};
 use super::forecast::Forecast;
@@ -175,8 +170,6 @@ impl CachedDenial {
         words
     }
 
-    /// Decodes a denial. Words of several denials decode, without a panic, to one that was never
-    /// given: before a reader uses the denial, it loads the lock word again.
     #[inline(always)]
     fn from_words(words: [u64; WORDS]) -> CachedDenial {
         let [permits, returns, since_nanos, until_nanos, shape, said @ ..] = words;
@@ -186,46 +179,25 @@ impl CachedDenial {
 }
 
 #[derive(Debug)]
-pub(crate) struct DenialCache {
-    writers: AtomicWord<u64>,
-    words: [AtomicWord<u64>; WORDS],
-}
+pub(crate) struct DenialCache(SeqLock<WORDS>);
 
 impl DenialCache {
     /// Creates an empty cache.
     pub(crate) fn new() -> DenialCache {
-        let words = CachedDenial::NONE.to_words().map(AtomicWord::new);
-        DenialCache { writers: AtomicWord::new(0), words }
+        DenialCache(SeqLock::new(CachedDenial::NONE.to_words()))
     }
 
     /// Returns the cached denial if it answers a request for `permits` and no permits have come
     /// back since.
     #[inline(always)]
     pub(crate) fn cached_denial(&self, permits: u64, returns: u64) -> Option<CachedDenial> {
-        // ORDERING: Relaxed. No data is read through it: it spares calls without a cached denial
-        // the rest.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        if self.words[0].load(Relaxed) == 0 {
+        // Spares calls without a cached denial the rest.
+        if self.0.first() == 0 {
             return None;
         }
-        // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words are those
-        // of that writer or of a later one.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        let before = self.writers.load(Acquire);
-        // ORDERING: Relaxed; between the load above and the fence below.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        let words = self.words.each_ref().map(|word| word.load(Relaxed));
-        // ORDERING: an Acquire fence, so that the second load of the lock word comes after those of
-        // the words. Had one of them been written since the first load, by a Release store,
-        // the second would see the CAS before that store.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        fence(Acquire);
-        // ORDERING: Relaxed; after the fence.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        let is_one = before.is_multiple_of(2) && self.writers.load(Relaxed) == before;
-        let remembered = CachedDenial::from_words(words);
+        let remembered = CachedDenial::from_words(self.0.read()?);
         let is_answer = remembered.returns == returns && remembered.answers(permits);
-        (is_one && is_answer).then_some(CachedDenial { permits, ..remembered })
+        is_answer.then_some(CachedDenial { permits, ..remembered })
     }
 
     /// Empties the cache.
@@ -235,28 +207,6 @@ impl DenialCache {
 
     /// Caches `denial` in place of the last one, unless another call is writing at the same time.
     pub(crate) fn note(&self, denial: &CachedDenial) {
-        // ORDERING: Relaxed. The load is only a hint, which the CAS checks.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        let before = self.writers.load(Relaxed);
-        // ORDERING: Acquire, so that the stores below come after those of the last writer; pairs
-        // with the last store below. On failure no data is read.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        let is_mine = before.is_multiple_of(2)
-            && self
-                .writers
-                .compare_exchange(before, before.wrapping_add(1), Acquire, Relaxed)
-                .is_ok();
-        if !is_mine {
-            return;
-        }
-        for (word, value) in self.words.iter().zip(denial.to_words()) {
-            // ORDERING: Release, so that a reader that sees the value sees the CAS above; pairs
-            // with the fence in `cached_denial`.
-            // MODEL: `a_remembered_denial_is_of_one_refusal`.
-            word.store(value, Release);
-        }
-        // ORDERING: Release; pairs with the load in `cached_denial`.
-        // MODEL: `a_remembered_denial_is_of_one_refusal`.
-        self.writers.store(before.wrapping_add(2), Release);
+        self.0.write(denial.to_words());
     }
 }
