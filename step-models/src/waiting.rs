@@ -40,7 +40,7 @@
 //! state, while the clock stands still, there is a way to one in which nobody that is polled is due
 //! or out of time and still in line.
 //!
-//! In `waiting/`, `stores.rs` has the same line beside a limiter of several words, a ring, in
+//! In `waiting/`, `beside.rs` has the same line beside a limiter of several words, a ring, in
 //! `ring.rs`; and `outside.rs` has a line that is outside of its limiter's word, also one for each
 //! key. Each file lists its mutants.
 //!
@@ -98,6 +98,8 @@ use std::hash::Hash;
 
 use crate::explore::{CLOCK, Explored, Found, Goal, Model, explore_with_goal};
 
+#[path = "waiting/beside.rs"]
+mod beside;
 #[path = "waiting/booking.rs"]
 mod booking;
 #[path = "waiting/calls.rs"]
@@ -124,8 +126,6 @@ mod scenes;
 mod settle;
 #[path = "waiting/state.rs"]
 mod state;
-#[path = "waiting/stores.rs"]
-mod stores;
 #[path = "waiting/turns.rs"]
 mod turns;
 

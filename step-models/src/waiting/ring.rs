@@ -1,4 +1,4 @@
-//! The line beside a ring of boundaries, that of `ring.rs`: H = (tick, total, phase), with the gate
+//! A ring of boundaries, that of `ring.rs`, beside which callers wait in line: H = (tick, total, phase), with the gate
 //! in H too. All that others do to H leaves the gate as it is: the rotation, the help, and the
 //! opening of H. The holder of the line closes the gate by a CAS that also vouches for the denial,
 //! in whatever phase, and rotates and admits as others do, with the gate as it has to be.
@@ -15,7 +15,6 @@
 //! | `DeniesUngated`  | that a head which has to wait closes the gate     | the same |
 //! | `ClosesByStore`  | the CAS that closes the gate                      | an admission is lost: too many admitted |
 
-use super::stores::{Beside, Call, Next, Role, Store, Visit};
 use super::*;
 
 const SLOTS: usize = 2;
@@ -23,8 +22,36 @@ const TICKS: usize = 8;
 /// Ticks start here, so that none is before the first.
 const FIRST: i8 = SLOTS as i8;
 
+/// A call of the limiter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Call {
+    pub(super) permits: u8,
+    pub(super) role: Role,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Role {
+    /// Anybody: is not admitted through a closed gate.
+    Caller,
+    /// The holder of the line, for the head. The gate is closed afterwards if the head is not
+    /// admitted, or if others wait.
+    Holder { others_wait: bool },
+    /// The holder of the line, when nobody waits: opens the gate.
+    Opener,
+}
+
+/// The result of one step of a call.
+pub(super) enum Next {
+    Goes(At),
+    Admitted,
+    /// Denied; by the holder, with the gate closed.
+    Full,
+    AtGate,
+    Opened,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Flaw {
+pub(super) enum Flaw {
     RotationOpens,
     OpensByStore,
     AdmitsPastGate,
@@ -35,15 +62,15 @@ enum Flaw {
 
 /// A ring of two slots.
 #[derive(Clone)]
-struct Ring {
-    limit: u8,
+pub(super) struct Ring {
+    pub(super) limit: u8,
     /// Permits of the first tick that are gone.
-    spent: u8,
-    flaw: Option<Flaw>,
+    pub(super) spent: u8,
+    pub(super) flaw: Option<Flaw>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Head {
+pub(super) struct Head {
     tick: i8,
     total: u8,
     is_open: bool,
@@ -52,13 +79,13 @@ struct Head {
 
 /// The total at the end of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Mark {
+pub(super) struct Mark {
     slot: i8,
     total: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Words {
+pub(super) struct Words {
     head: Head,
     marks: [Mark; SLOTS],
     /// The truth: permits admitted in each tick.
@@ -66,7 +93,7 @@ struct Words {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum At {
+pub(super) enum At {
     Clock,
     Load { now: i8 },
     Boundary { now: i8, head: Head },
@@ -85,7 +112,7 @@ impl Ring {
     }
 
     /// After H is loaded.
-    fn decide(&self, call: Call, now: i8, head: Head) -> Next<At> {
+    fn decide(&self, call: Call, now: i8, head: Head) -> Next {
         match call.role {
             Role::Caller if head.gate => return Next::AtGate,
             // Any phase will do.
@@ -119,11 +146,8 @@ impl Ring {
     }
 }
 
-impl Store for Ring {
-    type Shared = Words;
-    type At = At;
-
-    fn start(&self) -> Words {
+impl Ring {
+    pub(super) fn start(&self) -> Words {
         let mut marks = [Mark { slot: 0, total: 0 }; SLOTS];
         for slot in 0..FIRST {
             marks[slot as usize % SLOTS].slot = slot;
@@ -134,11 +158,8 @@ impl Store for Ring {
         Words { head, marks, admitted }
     }
 
-    fn begin(&self) -> At {
-        At::Clock
-    }
-
-    fn step(&self, shared: &mut Words, clock: i8, call: Call, at: At) -> Next<At> {
+    /// One access to shared memory, or one reading of the clock.
+    pub(super) fn step(&self, shared: &mut Words, clock: i8, call: Call, at: At) -> Next {
         let is_holder = call.role != Role::Caller;
         let place = |slot: i8| slot as usize % SLOTS;
         Next::Goes(match at {
@@ -214,78 +235,23 @@ impl Store for Ring {
         })
     }
 
-    fn gate(&self, shared: &Words) -> bool {
+    /// Returns whether the gate is closed.
+    pub(super) fn gate(shared: &Words) -> bool {
         shared.head.gate
     }
 
-    fn admitted(shared: &Words) -> &[u8] {
+    /// The truth: the permits admitted at each instant.
+    pub(super) fn admitted(shared: &Words) -> &[u8] {
         &shared.admitted
     }
 
-    fn has_room(&self, shared: &Words, clock: i8, permits: u8) -> bool {
+    /// Returns whether so many permits could be admitted now.
+    pub(super) fn has_room(&self, shared: &Words, clock: i8, permits: u8) -> bool {
         Ring::in_window(shared, shared.head.tick.max(clock + FIRST)) + permits <= self.limit
     }
 
-    fn fault(&self, shared: &Words) -> Option<String> {
+    pub(super) fn fault(&self, shared: &Words) -> Option<String> {
         let is_over = (FIRST..TICKS as i8).any(|tick| Ring::in_window(shared, tick) > self.limit);
         is_over.then(|| format!("{BOUND}: {:?}", shared.admitted))
-    }
-}
-
-use Visit::{Try, Wait};
-
-fn beside(limit: u8, run: i8, visits: &[Visit]) -> Beside<Ring> {
-    let store = Ring { limit, spent: 0, flaw: None };
-    Beside { store, run, visits: visits.to_vec(), checks_gate: true }
-}
-
-/// Nothing is left of the first tick.
-fn empty(limit: u8, run: i8, visits: &[Visit]) -> Beside<Ring> {
-    let scene = beside(limit, run, visits);
-    Beside { store: Ring { spent: limit, ..scene.store }, ..scene }
-}
-
-fn holds(scene: &Beside<Ring>, at_least: usize) {
-    let explored = explore_with_goal(scene).unwrap();
-    println!("line beside a ring {:?}: {explored:?}", scene.visits);
-    assert!(explored.states > at_least && explored.counts.grants > 0);
-}
-
-#[test]
-fn the_line_stands_beside_a_ring() {
-    holds(&beside(2, 3, &[Wait(2), Try(1)]), 6_400);
-    holds(&beside(2, 3, &[Wait(2), Wait(1)]), 6_700);
-    holds(&empty(1, 2, &[Wait(1), Try(1)]), 3_000);
-    holds(&beside(2, 2, &[Wait(2), Wait(1), Try(2)]), 140_000);
-}
-
-#[cfg(sluicegate_deep)]
-#[test]
-fn the_line_stands_beside_a_ring_in_full() {
-    holds(&beside(2, 3, &[Wait(2), Wait(1), Try(1)]), 640_000);
-    holds(&beside(2, 3, &[Wait(2), Try(2), Try(1)]), 600_000);
-    holds(&empty(2, 2, &[Wait(1), Wait(1), Try(1)]), 210_000);
-    holds(&beside(2, 3, &[Wait(2), Wait(1), Wait(2)]), 690_000);
-    holds(&beside(2, 4, &[Wait(1), Wait(2), Try(1)]), 1_900_000);
-}
-
-#[test]
-fn every_flaw_of_a_gate_in_a_ring_is_caught() {
-    use Flaw::*;
-    for (flaw, fault) in [
-        (RotationOpens, OVERTAKES),
-        (OpensByStore, BOUND),
-        (AdmitsPastGate, OVERTAKES),
-        (GrantOpens, OVERTAKES),
-        (DeniesUngated, OVERTAKES),
-        (ClosesByStore, BOUND),
-    ] {
-        let scene = match flaw {
-            GrantOpens => empty(2, 2, &[Wait(1), Wait(1), Try(1)]),
-            _ => beside(2, 3, &[Wait(2), Wait(1), Try(1)]),
-        };
-        let store = Ring { flaw: Some(flaw), ..scene.store };
-        let trace = explore_with_goal(&Beside { store, checks_gate: false, ..scene }).unwrap_err();
-        assert!(trace.fault.contains(fault), "{flaw:?}: {trace:?}");
     }
 }

@@ -1,89 +1,33 @@
-//! The same line beside limiters of several words, whose calls take several steps. Here a waiter
+//! The same line beside a limiter of several words, a ring, whose calls take several steps. Here a waiter
 //! may look at any time: timers and wake-ups are the same as beside one word, and are checked
 //! there. What is checked is that the gate works: where it lies in the words, who may move it, and
 //! in what order.
 
+use super::ring::{At, Call, Flaw, Next, Ring, Role, Words};
 use super::*;
 
-/// A call of the limiter.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Call {
-    pub(super) permits: u8,
-    pub(super) role: Role,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Role {
-    /// Anybody: is not admitted through a closed gate.
-    Caller,
-    /// The holder of the line, for the head. The gate is closed afterwards if the head is not
-    /// admitted, or if others wait.
-    Holder { others_wait: bool },
-    /// The holder of the line, when nobody waits: opens the gate.
-    Opener,
-}
-
-/// The result of one step of a call.
-pub(super) enum Next<A> {
-    Goes(A),
-    Admitted,
-    /// Denied; by the holder, with the gate closed.
-    Full,
-    AtGate,
-    Opened,
-}
-
-pub(super) trait Store {
-    type Shared: Clone + Eq + Hash + fmt::Debug;
-    type At: Copy + Eq + Hash + fmt::Debug;
-
-    fn start(&self) -> Self::Shared;
-
-    fn begin(&self) -> Self::At;
-
-    /// One access to shared memory, or one reading of the clock.
-    fn step(
-        &self,
-        shared: &mut Self::Shared,
-        clock: i8,
-        call: Call,
-        at: Self::At,
-    ) -> Next<Self::At>;
-
-    /// Returns whether the gate is closed.
-    fn gate(&self, shared: &Self::Shared) -> bool;
-
-    /// The truth: the permits admitted at each instant.
-    fn admitted(shared: &Self::Shared) -> &[u8];
-
-    /// Returns whether so many permits could be admitted now.
-    fn has_room(&self, shared: &Self::Shared, clock: i8, permits: u8) -> bool;
-
-    fn fault(&self, shared: &Self::Shared) -> Option<String>;
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Visit {
+enum Visit {
     /// Waits in line; may be dropped there.
     Wait(u8),
     Try(u8),
 }
 
 #[derive(Clone)]
-pub(super) struct Beside<S> {
-    pub(super) store: S,
-    pub(super) run: i8,
-    pub(super) visits: Vec<Visit>,
-    pub(super) checks_gate: bool,
+struct Beside {
+    ring: Ring,
+    run: i8,
+    visits: Vec<Visit>,
+    checks_gate: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Place<A> {
+enum Place {
     Idle,
-    Calls(A),
+    Calls(At),
     TryLock,
     Lock,
-    Settles { why: Why, call: Call, at: A },
+    Settles { why: Why, call: Call, at: At },
     Unlock(End),
     Parked,
     Polls,
@@ -92,19 +36,17 @@ pub(super) enum Place<A> {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Both<H, A> {
+struct Both {
     clock: i8,
-    shared: H,
+    shared: Words,
     holder: Option<u8>,
     line: Row,
     nodes: [Standing; THREADS],
     has_stood: Row,
-    places: [Place<A>; THREADS],
+    places: [Place; THREADS],
 }
 
-type StateOf<S> = Both<<S as Store>::Shared, <S as Store>::At>;
-
-impl<S: Store> Beside<S> {
+impl Beside {
     fn permits(&self, who: usize) -> u8 {
         match self.visits[who] {
             Visit::Wait(permits) | Visit::Try(permits) => permits,
@@ -115,19 +57,19 @@ impl<S: Store> Beside<S> {
         matches!(self.visits[who], Visit::Wait(_))
     }
 
-    fn step(&self, state: &StateOf<S>, who: usize, found: &mut Found<StateOf<S>>) {
+    fn step(&self, state: &Both, who: usize, found: &mut Found<Both>) {
         let mut next = state.clone();
         let mut fault = None;
         let is_free = state.holder.is_none();
         let what = match state.places[who] {
             Place::Done(_) => return,
             Place::Idle => {
-                next.places[who] = Place::Calls(self.store.begin());
+                next.places[who] = Place::Calls(At::Clock);
                 "begins"
             }
             Place::Calls(at) => {
                 let call = Call { permits: self.permits(who), role: Role::Caller };
-                let went = self.store.step(&mut next.shared, state.clock, call, at);
+                let went = self.ring.step(&mut next.shared, state.clock, call, at);
                 next.places[who] = match went {
                     Next::Goes(at) => Place::Calls(at),
                     Next::Admitted => {
@@ -143,7 +85,7 @@ impl<S: Store> Beside<S> {
                     Next::Opened => unreachable!("a caller opens no gate"),
                 };
                 // Which may be before the call is over.
-                if S::admitted(&next.shared) != S::admitted(&state.shared) {
+                if Ring::admitted(&next.shared) != Ring::admitted(&state.shared) {
                     let passed = state.line.iter().find(|&other| state.has_stood.has(other));
                     let overtakes = |passed| format!("thread {who} {OVERTAKES} thread {passed}");
                     fault = passed.map(overtakes);
@@ -155,8 +97,8 @@ impl<S: Store> Beside<S> {
                 "is denied, as the line is locked"
             }
             Place::Settles { why, call, at } => {
-                let went = self.store.step(&mut next.shared, state.clock, call, at);
-                if S::admitted(&next.shared) != S::admitted(&state.shared) {
+                let went = self.ring.step(&mut next.shared, state.clock, call, at);
+                if Ring::admitted(&next.shared) != Ring::admitted(&state.shared) {
                     found.counts.grants += 1;
                     let head = state.line.first().expect("the head was admitted");
                     next.line = state.line.behind_first();
@@ -181,7 +123,7 @@ impl<S: Store> Beside<S> {
                         }
                         Place::Parked
                     }
-                    End::Again => Place::Calls(self.store.begin()),
+                    End::Again => Place::Calls(At::Clock),
                     then => Place::Done(then),
                 };
                 "unlocks the line"
@@ -202,7 +144,7 @@ impl<S: Store> Beside<S> {
         self.add(found, who, what, next, fault);
     }
 
-    fn lock(&self, state: &mut StateOf<S>, who: usize, at: Place<S::At>) {
+    fn lock(&self, state: &mut Both, who: usize, at: Place) {
         let is_waiting = state.nodes[who] == Standing::Waiting;
         match at {
             Place::TryLock => self.settle(state, who, Why::Help),
@@ -223,7 +165,7 @@ impl<S: Store> Beside<S> {
     }
 
     /// Goes on with the head, or with the gate.
-    fn settle(&self, state: &mut StateOf<S>, who: usize, why: Why) {
+    fn settle(&self, state: &mut Both, who: usize, why: Why) {
         let call = match state.line.first() {
             Some(head) => Call {
                 permits: self.permits(head),
@@ -231,10 +173,10 @@ impl<S: Store> Beside<S> {
             },
             None => Call { permits: 0, role: Role::Opener },
         };
-        state.places[who] = Place::Settles { why, call, at: self.store.begin() };
+        state.places[who] = Place::Settles { why, call, at: At::Clock };
     }
 
-    fn settled(state: &StateOf<S>, who: usize, why: Why) -> End {
+    fn settled(state: &Both, who: usize, why: Why) -> End {
         match why {
             Why::Help if state.line.is_empty() => End::Again,
             Why::Help => End::Denied,
@@ -246,33 +188,33 @@ impl<S: Store> Beside<S> {
 
     fn add(
         &self,
-        found: &mut Found<StateOf<S>>,
+        found: &mut Found<Both>,
         who: usize,
         what: &'static str,
-        next: StateOf<S>,
+        next: Both,
         fault: Option<String>,
     ) {
-        let fault = fault.or_else(|| self.store.fault(&next.shared)).or_else(|| {
+        let fault = fault.or_else(|| self.ring.fault(&next.shared)).or_else(|| {
             let is_looked_at = next.holder.is_none() && self.checks_gate;
-            (is_looked_at && self.store.gate(&next.shared) == next.line.is_empty())
+            (is_looked_at && Ring::gate(&next.shared) == next.line.is_empty())
                 .then(|| "the gate does not tell whether somebody stands in line".to_owned())
         });
         found.add(who, what, next, fault);
     }
 }
 
-fn with<A: Copy>(mut places: [A; THREADS], who: usize, place: A) -> [A; THREADS] {
+fn with(mut places: [Place; THREADS], who: usize, place: Place) -> [Place; THREADS] {
     places[who] = place;
     places
 }
 
-impl<S: Store> Model for Beside<S> {
-    type State = StateOf<S>;
+impl Model for Beside {
+    type State = Both;
 
-    fn start(&self) -> StateOf<S> {
+    fn start(&self) -> Both {
         Both {
             clock: 0,
-            shared: self.store.start(),
+            shared: self.ring.start(),
             holder: None,
             line: Row::default(),
             nodes: [Standing::Outside; THREADS],
@@ -281,7 +223,7 @@ impl<S: Store> Model for Beside<S> {
         }
     }
 
-    fn steps(&self, state: &StateOf<S>, found: &mut Found<StateOf<S>>) {
+    fn steps(&self, state: &Both, found: &mut Found<Both>) {
         if state.clock < self.run {
             let next = Both { clock: state.clock + 1, ..state.clone() };
             self.add(found, CLOCK, "goes on", next, None);
@@ -291,20 +233,78 @@ impl<S: Store> Model for Beside<S> {
         }
     }
 
-    fn is_done(&self, state: &StateOf<S>) -> bool {
+    fn is_done(&self, state: &Both) -> bool {
         (0..self.visits.len()).all(|who| matches!(state.places[who], Place::Done(_)))
     }
 }
 
-impl<S: Store> Goal for Beside<S> {
+impl Goal for Beside {
     /// Nobody is on its way, all that were granted know it, and the head is not due.
-    fn is_goal(&self, state: &StateOf<S>) -> bool {
+    fn is_goal(&self, state: &Both) -> bool {
         let rests = |who| match state.places[who] {
             Place::Idle | Place::Done(_) => true,
             Place::Parked => state.nodes[who] == Standing::Waiting,
             _ => false,
         };
-        let is_due = |head| self.store.has_room(&state.shared, state.clock, self.permits(head));
+        let is_due = |head| self.ring.has_room(&state.shared, state.clock, self.permits(head));
         (0..self.visits.len()).all(rests) && !state.line.first().is_some_and(is_due)
+    }
+}
+
+use Visit::{Try, Wait};
+
+fn beside(limit: u8, run: i8, visits: &[Visit]) -> Beside {
+    let ring = Ring { limit, spent: 0, flaw: None };
+    Beside { ring, run, visits: visits.to_vec(), checks_gate: true }
+}
+
+/// Nothing is left of the first tick.
+fn empty(limit: u8, run: i8, visits: &[Visit]) -> Beside {
+    let scene = beside(limit, run, visits);
+    Beside { ring: Ring { spent: limit, ..scene.ring }, ..scene }
+}
+
+fn holds(scene: &Beside, at_least: usize) {
+    let explored = explore_with_goal(scene).unwrap();
+    println!("line beside a ring {:?}: {explored:?}", scene.visits);
+    assert!(explored.states > at_least && explored.counts.grants > 0);
+}
+
+#[test]
+fn the_line_stands_beside_a_ring() {
+    holds(&beside(2, 3, &[Wait(2), Try(1)]), 6_400);
+    holds(&beside(2, 3, &[Wait(2), Wait(1)]), 6_700);
+    holds(&empty(1, 2, &[Wait(1), Try(1)]), 3_000);
+    holds(&beside(2, 2, &[Wait(2), Wait(1), Try(2)]), 140_000);
+}
+
+#[cfg(sluicegate_deep)]
+#[test]
+fn the_line_stands_beside_a_ring_in_full() {
+    holds(&beside(2, 3, &[Wait(2), Wait(1), Try(1)]), 640_000);
+    holds(&beside(2, 3, &[Wait(2), Try(2), Try(1)]), 600_000);
+    holds(&empty(2, 2, &[Wait(1), Wait(1), Try(1)]), 210_000);
+    holds(&beside(2, 3, &[Wait(2), Wait(1), Wait(2)]), 690_000);
+    holds(&beside(2, 4, &[Wait(1), Wait(2), Try(1)]), 1_900_000);
+}
+
+#[test]
+fn every_flaw_of_a_gate_in_a_ring_is_caught() {
+    use Flaw::*;
+    for (flaw, fault) in [
+        (RotationOpens, OVERTAKES),
+        (OpensByStore, BOUND),
+        (AdmitsPastGate, OVERTAKES),
+        (GrantOpens, OVERTAKES),
+        (DeniesUngated, OVERTAKES),
+        (ClosesByStore, BOUND),
+    ] {
+        let scene = match flaw {
+            GrantOpens => empty(2, 2, &[Wait(1), Wait(1), Try(1)]),
+            _ => beside(2, 3, &[Wait(2), Wait(1), Try(1)]),
+        };
+        let ring = Ring { flaw: Some(flaw), ..scene.ring };
+        let trace = explore_with_goal(&Beside { ring, checks_gate: false, ..scene }).unwrap_err();
+        assert!(trace.fault.contains(fault), "{flaw:?}: {trace:?}");
     }
 }
