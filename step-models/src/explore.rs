@@ -45,11 +45,15 @@ pub(crate) trait Goal: Model {
 
 /// The steps out of one state, and counts over all of them.
 pub(crate) struct Found<S> {
-    steps: Vec<(Step, S, Option<String>)>,
+    pub(crate) steps: Vec<(Step, S, Option<String>)>,
     pub(crate) counts: Counts,
 }
 
 impl<S> Found<S> {
+    pub(crate) fn new() -> Found<S> {
+        Found { steps: Vec::new(), counts: Counts::default() }
+    }
+
     pub(crate) fn add(&mut self, who: usize, what: &'static str, next: S, fault: Option<String>) {
         self.steps.push((Step { who, what }, next, fault));
     }
@@ -129,7 +133,7 @@ fn visit<M: Model>(
     let mut seen: HashMap<_, usize, BuildHasherDefault<Fold>> = HashMap::default();
     seen.insert(Rc::clone(&start), 0);
     let mut nodes = vec![Node { state: start, from: 0, step: Step { who: CLOCK, what: "start" } }];
-    let mut found = Found { steps: Vec::new(), counts: Counts::default() };
+    let mut found = Found::new();
     let mut first_edge = vec![0];
     let mut edges = Vec::new();
 

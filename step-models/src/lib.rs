@@ -3,7 +3,8 @@
 //! balance beside a limiter; of the line of waiters, beside them or outside; and of leases from a server,
 //! by messages. A model explores every interleaving of a few short calls, one access to shared memory, or
 //! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the
-//! crate: they are the protocols written out, and small.
+//! crate: they are the protocols written out, and small. So that they stay those of the engine, the
+//! rings and logs also run beside it, one call after the other (see [`drift`]).
 //! Checked:
 //!
 //! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no
@@ -17,6 +18,8 @@
 //!
 //! A failure shows the shortest run that leads to it, step by step.
 
+#[cfg(test)]
+mod drift;
 #[cfg(test)]
 mod explore;
 #[cfg(test)]

@@ -27,7 +27,12 @@
 //! permits that remain is not in the model: nothing is decided by it.
 
 use std::fmt;
+use std::time::Duration;
 
+use sluicegate::window::SlidingLog;
+use sluicegate::{ManualClock, Rate};
+
+use crate::drift::{self, Answer};
 use crate::explore::{CLOCK, Found, Model, explore};
 use crate::ledger::{Grant, Judge, Ledger};
 
@@ -347,4 +352,34 @@ fn dates_ahead_of_the_clock_cut_only_a_window_of_one_tick_short() {
     holds(&ahead(2), 10_000);
     let trace = explore(&ahead(1)).unwrap_err();
     assert!(trace.fault.contains("3 of 2 admitted"), "{trace:?}");
+}
+
+/// A tick is a second. In the model a date may be a tick ahead after a reset, in the engine a nanosecond: so the
+/// clock goes on.
+#[test]
+fn the_log_of_the_engine_answers_as_the_model_does() {
+    drift::rows(false, |random| {
+        let ops = random.program(14, |random| match random.below(9) {
+            0 => Reset,
+            1 => Limit(1 + random.below(3) as u8),
+            _ => Take,
+        });
+        let model = log(3, 2, 2, 60, [ops, &[], &[]]);
+        let after_reset = |call: usize| u64::from(call > 0 && ops[call - 1] == Reset);
+        let moves: Vec<u64> = ops.iter().map(|_| random.below(3)).collect();
+        let ticks = |call: usize| moves[call].max(after_reset(call));
+        let clock = ManualClock::new();
+        let rate = Rate::new(2, Duration::from_secs(2)).unwrap();
+        let log = SlidingLog::with_capacity(rate, 3, &clock).unwrap();
+        let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
+        drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
+            clock.advance(Duration::from_secs(ticks));
+            match ops[call] {
+                Take => return Answer::of(&log.try_acquire(1)),
+                Reset => log.reset(),
+                Limit(limit) => log.reconfigure(limit.into()).unwrap(),
+            }
+            Answer::default()
+        })
+    });
 }

@@ -25,7 +25,12 @@
 //! | `OwnTime`           | the last entry's date, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
 
 use std::fmt;
+use std::time::Duration;
 
+use sluicegate::window::WeightedLog as Engine;
+use sluicegate::{ManualClock, Rate};
+
+use crate::drift::{self, Answer};
 use crate::explore::{CLOCK, Found, Model, explore};
 use crate::ledger::{Grant, Judge, Ledger};
 
@@ -337,4 +342,32 @@ fn every_mutant_of_the_weighted_log_is_caught() {
         let trace = trace.expect_err(&format!("{mutant:?}"));
         assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
     }
+}
+
+/// A tick is a second. The window is a little shorter than in the model, as a request counts for some nanoseconds more;
+/// and the clock goes on after a reset, as in the log of single permits.
+#[test]
+fn the_weighted_log_of_the_engine_answers_as_the_model_does() {
+    drift::rows(false, |random| {
+        let ops = random.program(12, |random| match random.below(9) {
+            0 => Reset,
+            permits => Take(permits.div_ceil(2) as u8),
+        });
+        let model = WeightedLog { capacity: 2, ..log(3, 2, 60, [ops, &[], &[]]) };
+        let after_reset = |call: usize| u64::from(call > 0 && ops[call - 1] == Reset);
+        let moves: Vec<u64> = ops.iter().map(|_| random.below(3)).collect();
+        let ticks = |call: usize| moves[call].max(after_reset(call));
+        let clock = ManualClock::new();
+        let rate = Rate::new(3, Duration::from_millis(1_900)).unwrap();
+        let log = Engine::with_capacity(rate, 2, &clock).unwrap();
+        let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
+        drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
+            clock.advance(Duration::from_secs(ticks));
+            match ops[call] {
+                Take(permits) => return Answer::of(&log.try_acquire(permits.into())),
+                Reset => log.reset(),
+            }
+            Answer::default()
+        })
+    });
 }

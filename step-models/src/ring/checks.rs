@@ -1,5 +1,12 @@
 //! The bound, denials, and the fault of each mutant.
 
+use std::time::Duration;
+
+use sluicegate::settle::Receipt;
+use sluicegate::window::{MultiWindow, SlidingWindow};
+use sluicegate::{Limiter, ManualClock, Rate};
+
+use crate::drift::{self, Answer, Random};
 use crate::explore::{Explored, explore};
 
 use super::*;
@@ -124,4 +131,76 @@ fn a_window_needs_one_slot_more_than_it_has_ticks() {
     holds(&takes(3), 20_000);
     let trace = explore(&takes(2)).unwrap_err();
     assert!(trace.fault.contains("more than the limit"), "{trace:?}");
+}
+
+/// One thread's calls, beside the engine's own windows. A tick is a second.
+fn beside_the_engine(
+    random: &mut Random,
+    model: impl Fn(&'static [Op]) -> Ring,
+    window: &dyn Fn(&'static ManualClock) -> &'static dyn Limiter,
+) -> Vec<Answer> {
+    let ops = random.program(12, |random| match random.below(8) {
+        0 => Clear,
+        1 | 2 => GiveBack,
+        permits => Take(permits as u8 / 3),
+    });
+    let model = model(ops);
+    let ticks: Vec<u64> = ops.iter().map(|_| random.below(6).saturating_sub(3)).collect();
+    let clock: &ManualClock = Box::leak(Box::new(ManualClock::at(1_000_000_000_000)));
+    let window = window(clock);
+    let mut held: Option<Receipt<'static>> = None;
+    let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
+    drift::beside(
+        &model,
+        ops.len(),
+        |call| ticks[call],
+        has_returned,
+        |call, ticks| {
+            clock.advance(Duration::from_secs(ticks));
+            match ops[call] {
+                Take(permits) => {
+                    let receipt = window.try_acquire_revocable(permits.into());
+                    let answer = Answer::of(&receipt);
+                    // The model keeps a grant only for the next call.
+                    held = receipt.ok().filter(|_| ops.get(call + 1) == Some(&GiveBack));
+                    answer
+                }
+                GiveBack => {
+                    let given_back = held.take().is_some_and(Receipt::give_back);
+                    Answer { given_back, ..Answer::default() }
+                }
+                _ => {
+                    window.reset();
+                    Answer::default()
+                }
+            }
+        },
+    )
+}
+
+fn per_seconds(permits: u64, seconds: u64) -> Rate {
+    Rate::new(permits, Duration::from_secs(seconds)).unwrap()
+}
+
+#[test]
+fn the_rings_of_the_engine_answer_as_the_model_does() {
+    let run = 40;
+    drift::rows(true, |random| {
+        beside_the_engine(random, |ops| ring(3, 3, run, [ops, &[], &[]]), &|clock| {
+            Box::leak(Box::new(SlidingWindow::with_clock(per_seconds(3, 2), 2, clock).unwrap()))
+        })
+    });
+    let two = |ops| Ring { run, programs: [ops, &[], &[]], windows: spans(), ..two_windows() };
+    drift::rows(true, |random| {
+        beside_the_engine(random, two, &|clock| {
+            let limits = [per_seconds(2, 1), per_seconds(3, 2)];
+            Box::leak(Box::new(MultiWindow::with_clock(limits, 1, clock).unwrap()))
+        })
+    });
+}
+
+/// Two in slots of a tick, three in slots of two ticks; two slots of each count.
+fn spans() -> Vec<Span> {
+    let span = |exponent, limit| Span { exponent, slots: 2, limit };
+    vec![span(0, 2), span(1, 3)]
 }
