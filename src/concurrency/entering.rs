@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
+use crate::wait::line_handle::Line;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Line;
 
 use self::error::InFlightError;
 use super::ConcurrencyLimit;

@@ -20,7 +20,8 @@ use crate::wait::turn::TakesTurns;
 
 use crate::limiter::Limiter;
 use crate::settle::Settle;
-use crate::wait::traits::{Line, Wait};
+use crate::wait::line_handle::Line;
+use crate::wait::traits::Wait;
 
 use self::estimates::KeptEstimates;
 

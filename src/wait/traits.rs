@@ -1,17 +1,14 @@
 //! The verbs of limiters that callers can wait for.
 
 use alloc::sync::Arc;
-use core::fmt;
 use core::time::Duration;
 
 use crate::decision::grant::Grant;
 use crate::wait::acquire::Waiting;
 use crate::wait::error::AcquireError;
-use crate::wait::limits::LineLimits;
-use crate::wait::line;
-use crate::wait::line::longest_wait;
+use crate::wait::line_handle::Line;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{Answered, CountedLine, CountsAnswers, KeepsLine, TakesTurns, WayToLine};
+use crate::wait::turn::{CountedLine, KeepsLine, WayToLine};
 
 use crate::limiter::Limiter;
 
@@ -186,98 +183,14 @@ pub trait Reserve: Limiter {
     }
 }
 
-/// The line of callers that wait for a limiter.
-#[derive(Clone, Copy)]
-pub struct Line<'a> {
-    line: CountedLine<'a>,
-}
-
-impl<'a> Line<'a> {
-    pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
-        Line { line: CountedLine { limiter, counts: None } }
-    }
-
-    /// Makes `counts` count the answers to callers that ask through this.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
-        Line { line: CountedLine { counts: Some(counts), ..self.line } }
-    }
-
-    pub(crate) fn limiter(self) -> &'a (dyn TakesTurns + Sync) {
-        self.line.limiter
-    }
-
-    /// Counts an answer, if anybody counts.
-    pub(crate) fn count_answer(self, answered: Answered<'_>) {
-        self.line.note(answered);
-    }
-
-    pub(crate) fn is_counted(self) -> bool {
-        self.line.counts.is_some()
-    }
-}
-
-impl Line<'_> {
-    /// Returns the number of callers in line, and reservations. Takes the line's lock.
-    #[must_use]
-    pub fn waiters(&self) -> usize {
-        self.limiter().queue().waiters()
-    }
-
-    /// Returns the permits that the line waits for. Lock-free; may be out of date.
-    #[must_use]
-    pub fn permits(&self) -> u64 {
-        self.limiter().queue().permits()
-    }
-
-    /// Bounds the line. Callers that already stand in it stay, unless they would wait longer than
-    /// the new [longest wait](LineLimits::max_wait).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::{TokenBucket, Wait, quota};
-    /// use sluicegate::wait::{AcquireError, LineLimits};
-    ///
-    /// let bucket = TokenBucket::new(quota!(1 / minute));
-    /// bucket.line().set_limits(LineLimits::new().max_waiters(0));
-    /// bucket.acquire_blocking(1)?;
-    /// assert!(matches!(bucket.acquire_blocking(1), Err(AcquireError::LineFull { .. })));
-    /// # Ok::<(), AcquireError>(())
-    /// ```
-    pub fn set_limits(&self, limits: LineLimits) {
-        self.limiter().queue().set_limits(limits);
-        longest_wait::keep_longest_wait(self.limiter());
-    }
-
-    /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
-    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep
-    /// their instants.
-    pub fn close(&self) {
-        line::close(self.limiter());
-    }
-
-    /// Returns whether the line was closed.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.limiter().queue().is_closed()
-    }
-}
-
-impl fmt::Debug for Line<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("permits", &self.permits()).finish_non_exhaustive()
-    }
-}
-
 /// Implements [`Wait`] for a limiter whose `$core` takes turns.
 macro_rules! waits_by {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $($core:ident).+) => {
         impl<C: crate::time::clock::Clock + Send + Sync $(, $more: $bound)?>
             crate::wait::traits::Wait for $Limiter<C $(, $more)?>
         {
-            fn line(&self) -> crate::wait::traits::Line<'_> {
-                crate::wait::traits::Line::of(&self.$($core).+)
+            fn line(&self) -> crate::wait::line_handle::Line<'_> {
+                crate::wait::line_handle::Line::of(&self.$($core).+)
             }
         }
     };

@@ -3,8 +3,9 @@
 use core::time::Duration;
 
 use crate::wait::error::AcquireError;
+use crate::wait::line_handle::Line;
 use crate::wait::reservation::Reservation;
-use crate::wait::traits::{Line, Reserve, Wait};
+use crate::wait::traits::{Reserve, Wait};
 use crate::wait::turn::{Answered, CountsAnswers};
 
 use super::Counted;

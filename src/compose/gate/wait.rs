@@ -24,10 +24,11 @@ use crate::wait::charged::Charged;
 use crate::wait::end::End;
 use crate::wait::error::AcquireError;
 use crate::wait::line;
+use crate::wait::line_handle::Line;
 use crate::wait::place::Place;
 use crate::wait::queue::WaitQueue;
 use crate::wait::reservation::Reservation;
-use crate::wait::traits::{Line, Reserve, Wait};
+use crate::wait::traits::{Reserve, Wait};
 use crate::wait::turn::{Answered, CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
 
 use super::{Gate, GateMode};

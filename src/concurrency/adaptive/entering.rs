@@ -15,9 +15,9 @@ use crate::concurrency::entering::error::InFlightError;
 use crate::concurrency::in_flight::Home;
 use crate::concurrency::queueing::{Limited, Queueing};
 use crate::time::clock::Clock;
+use crate::wait::line_handle::Line;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Line;
 
 use super::Adaptive;
 use super::timed::TimedInFlight;
