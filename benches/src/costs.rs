@@ -231,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn the_second_denial_by_a_word_of_a_ring_is_kept_for_the_third() {
+        let all = all();
+        let the = |verb: &str| {
+            let mut costs = all.iter().filter(|cost| cost.limiter == "sliding_window");
+            *costs.find(|cost| cost.verb == verb).expect("it is counted")
+        };
+        let first = the("try_acquire, first refused in a slot");
+        assert_eq!((first.stores, first.rmws), (1, 0));
+        let kept = the("try_acquire, refused twice in a slot");
+        assert_eq!((kept.stores, kept.rmws), (8, 1));
+        assert_eq!(the("try_acquire, denied again").loads, 14);
+    }
+
+    #[test]
     fn an_admission_is_two_loads_and_one_read_modify_write_of_the_shared_line() {
         let buckets = |cost: &Cost| cost.limiter.contains("bucket") || cost.limiter == "gcra";
         let admissions = |cost: &Cost| cost.verb == "try_acquire, admitted";

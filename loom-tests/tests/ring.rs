@@ -83,6 +83,18 @@ fn a_denial_is_of_a_moment_at_which_the_window_was_full() {
     }
 }
 
+/// Two were refused before, twice: the second one is kept. It is told again as long as it is of the word,
+/// the limit and the tick that are there, and for as many.
+#[test]
+fn a_denial_that_is_kept_is_of_what_is_there_now() {
+    let mut refused = used();
+    refused.before.extend([Op::SetClock(NOW), TWO, TWO]);
+    let more = Op::Limit(4);
+    for others in [&[more, TWO][..], &[slots(1), TWO], &[Op::TryAcquire(3)], &[ONE, TWO]] {
+        assert_one_after_the_other(1, &refused, [&[TWO, TWO], others]);
+    }
+}
+
 /// The other goes on for more slots than the ring has places.
 #[test]
 fn a_helper_that_was_held_up_spoils_no_later_boundary() {

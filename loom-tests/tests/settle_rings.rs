@@ -82,6 +82,26 @@ fn settlements_of_a_ring_lose_and_mint_nothing() {
     all_is_there(1, 0, [&[Settle(3, 0)], &[Settle(2, 4)], &[Take(2)]]);
 }
 
+/// The denial that is kept was in the slot after the word's, and a settlement leaves the word as it is.
+#[test]
+fn a_denial_that_is_kept_is_not_told_after_permits_came_back() {
+    check(1, || {
+        let window = four();
+        let parts: [fn(&Window) -> u64; 2] = [
+            |window| {
+                let estimate = window.try_acquire_settleable(3).unwrap();
+                TestClock::run_ahead(SLOT);
+                (0..2).for_each(|_| assert!(window.try_acquire(2).is_err()));
+                assert_eq!(estimate.settle(1).unwrap().given_back(), 2);
+                1 + window.try_acquire(2).unwrap().permits()
+            },
+            |window| window.try_acquire(1).unwrap().permits(),
+        ];
+        let kept: u64 = race(&window, parts, |window, part| part(window)).into_iter().sum();
+        assert_eq!(window.count(), kept);
+    });
+}
+
 /// One thread settles what it took in the slot of `NOW`, or what it took when the other one had
 /// rotated the ring. Two slots later only what was taken in the slot before counts.
 #[test]

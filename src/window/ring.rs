@@ -59,10 +59,11 @@
 //! difference: time continues from where it stood, and all permits stay
 //! counted. `healed()` counts such events.
 //!
-//! Progress: lock-free; a reset waits for the settlements in progress. Memory: 384 bytes padded, the
+//! Progress: lock-free; a reset waits for the settlements in progress. Memory: 512 bytes padded, the
 //! clock included, or 192 compact, and 8 for each slot, rounded up to a power of two. Cost: an admission 1 load and 1 CAS of
 //! the hot word, and 1 load of a boundary; a denial 2 loads of the hot word, as many
-//! loads of boundaries as a binary search takes, and no write. A new tick: 2 CAS of
+//! loads of boundaries as a binary search takes, and no write, unless it is kept for the next
+//! calls (see [`last_denial`]). A new tick: 2 CAS of
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
 //! window), shared by the threads that help.
 
@@ -72,6 +73,7 @@ mod at_the_gate;
 mod build;
 mod deny;
 mod hot_line;
+mod last_denial;
 pub(crate) mod plan;
 mod rotate;
 mod settle;
@@ -94,6 +96,7 @@ use super::limit::Limit;
 #[cfg(feature = "wait")]
 pub(crate) use self::hot_line::Lined;
 pub(crate) use self::hot_line::{HotLine, LineBeside};
+pub(crate) use self::last_denial::LastDenial;
 
 use self::slots::WindowSlots;
 use self::words::{Hot, Layout, State, is_gated, with_gate};
@@ -157,6 +160,9 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         // ORDERING: Relaxed. `&mut self`: sharing the ring afterwards synchronizes.
         // MODEL: none; there is no other thread.
         self.hot.word().store(word, Relaxed);
+        if let Some(last) = self.hot.last_denial() {
+            last.clear();
+        }
         // One that was forgotten while it stood in line.
         self.poke();
     }

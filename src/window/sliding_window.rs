@@ -23,7 +23,7 @@ use crate::window::changes::Changes;
 use crate::window::ring::Lined;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
-use crate::window::ring::{HotLine, LineBeside, Ring};
+use crate::window::ring::{HotLine, LastDenial, LineBeside, Ring};
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
@@ -36,7 +36,7 @@ pub trait Placement: HotLine + Send + Sync {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
-pub struct Padded(HotWord<u64, LineBeside>);
+pub struct Padded(HotWord<u64, LineBeside>, LastDenial);
 
 /// Keeps the hot word beside the rest, for many limiters that are each rarely
 /// used, such as one per key. They have no line to wait in.
@@ -58,7 +58,7 @@ impl Placement for Compact {}
 #[expect(private_interfaces, reason = "as in the trait")]
 impl HotLine for Padded {
     fn new(word: u64) -> Padded {
-        Padded(HotWord::beside(word, LineBeside::new()))
+        Padded(HotWord::beside(word, LineBeside::new()), LastDenial::new())
     }
 
     #[inline]
@@ -83,6 +83,11 @@ impl HotLine for Padded {
     #[inline]
     fn contention(&self) -> Option<&Contention> {
         Some(self.0.contention())
+    }
+
+    #[inline]
+    fn last_denial(&self) -> Option<&LastDenial> {
+        Some(&self.1)
     }
 
     #[cfg(feature = "wait")]

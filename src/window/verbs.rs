@@ -16,7 +16,9 @@ macro_rules! window_verbs {
             /// [`Clock`](crate::Clock), which waits for settlements in progress; callers in
             /// line, see `Wait`; a ring that other
             /// threads are rotating to a new slot, which every call helps with; and a
-            /// budget that searches for a later day.)
+            /// budget that searches for a later day. A
+            /// [`SlidingWindow`](crate::window::SlidingWindow) that refuses two requests in a row
+            /// keeps the second answer, for requests of as many permits in that slot.)
             ///
             /// # Errors
             ///

@@ -24,13 +24,20 @@ macro_rules! costs_of {
             assert_eq!(limiter.try_acquire_up_to(9).map(|grant| grant.permits()), Ok(2));
             cost(name, verb)
         };
+        // A ring keeps the second denial for the third.
+        let again = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            assert_eq!(limiter.try_acquire_up_to(9).map(|grant| grant.permits()), Ok(2));
+            (0..2).for_each(|_| verb());
+            cost(name, verb)
+        };
         let revoked = |name, verb: &dyn Fn()| {
             limiter.reset();
             cost(name, verb)
         };
         vec![
             full("try_acquire, admitted", &|| assert!(limiter.try_acquire(1).is_ok())),
-            empty("try_acquire, denied", &|| assert!(limiter.try_acquire(1).is_err())),
+            again("try_acquire, denied", &|| assert!(limiter.try_acquire(1).is_err())),
             full("try_acquire, denied as too large", &|| assert!(limiter.try_acquire(9).is_err())),
             full("try_acquire of 0", &|| assert!(limiter.try_acquire(0).is_ok())),
             full("peek", &|| assert!(limiter.peek(1).is_ok())),
@@ -73,9 +80,12 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
     let window = SlidingWindow::with_clock(RATE, 60, clock).expect(IN_RANGE);
     assert!(window.try_acquire(2).is_ok());
     clock.advance(Duration::from_secs(1));
-    costs.push(count_all(clock, name, "try_acquire, denied in a new slot", || {
+    costs.push(count_all(clock, name, "try_acquire, first refused in a slot", || {
         assert!(window.try_acquire(1).is_err());
     }));
+    for denial in ["try_acquire, refused twice in a slot", "try_acquire, denied again"] {
+        costs.push(count_all(clock, name, denial, || assert!(window.try_acquire(1).is_err())));
+    }
     window.reset();
     clock.advance(Duration::from_secs(1));
     costs.push(count_all(clock, name, "try_acquire, admitted in a new slot", || {

@@ -9,7 +9,9 @@ use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
+use crate::window::intervals::Moment;
 
+use super::last_denial::Cause;
 use super::slots::WindowSlots;
 use super::words::{Hot, STATE_BITS, State, is_gated};
 use super::{HotLine, Now, Ring};
@@ -28,7 +30,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             return None;
         }
         // Among the windows that deny, the first with the longest wait.
-        let mut longest: Option<(usize, KnownForecast)> = None;
+        let mut longest: Option<(usize, KnownForecast, u64)> = None;
         for (which, window) in self.windows().iter().enumerate() {
             let limit = window.limit().get();
             // A request above the limit is denied differently.
@@ -38,20 +40,24 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
                 continue;
             }
             let retry_nanos = in_view.wait_nanos(room);
-            if longest.is_none_or(|(_, known)| retry_nanos > known.retry_nanos) {
+            if longest.is_none_or(|(_, known, _)| retry_nanos > known.retry_nanos) {
                 let known =
                     KnownForecast { limit, used: in_view.used(), reset_nanos: 0, retry_nanos };
-                longest = Some((which, known));
+                longest = Some((which, known, in_view.boundary));
             }
         }
-        let (which, known) = longest?;
+        let (which, known, oldest) = longest?;
         let mut reset_nanos = 0;
         for window in self.windows() {
             reset_nanos = reset_nanos.max(InView::new(window, seen, hot, now).wait_nanos(0));
         }
         // No CAS follows to validate the boundaries, so re-check the word.
         self.still(seen).ok()?;
-        let forecast = Forecast::Known(KnownForecast { reset_nanos, ..known });
+        let known = KnownForecast { reset_nanos, ..known };
+        let Now { moment: Moment { tick, .. } } = now;
+        let of = Cause { word: seen, permits, limit: known.limit, tick, oldest };
+        self.keep_denial(of, now, &known);
+        let forecast = Forecast::Known(known);
         Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which }))
     }
 }
@@ -66,6 +72,8 @@ struct InView<'a> {
     /// Number of slots from that one to the slot of the word; 0 if nothing counts. The
     /// boundaries before it are written, and nothing was counted after it.
     known: u64,
+    /// The boundary at its end, if anything counts.
+    boundary: u64,
     /// Permits that count, at the bits of the count in a word.
     used: u64,
 }
@@ -76,20 +84,31 @@ impl InView<'_> {
         let present = window.slot_of(now.moment.tick);
         let oldest = present.wrapping_sub(window.slots());
         let known = window.slots().saturating_sub(window.slots_since(hot, present));
-        let in_view = InView { window, word, now, oldest, known, used: 0 };
-        let used = if known > 0 { in_view.since(0) } else { 0 };
-        InView { used, ..in_view }
+        let in_view = InView { window, word, now, oldest, known, boundary: 0, used: 0 };
+        let boundary = if known > 0 { in_view.boundary_after(0) } else { word };
+        InView { boundary, used: in_view.counted_since(boundary), ..in_view }
     }
 
     /// Returns the permits counted since the end of the slot that is `slots` after the oldest,
     /// fewer than are known; at the bits of the count.
     #[inline(always)]
     fn since(&self, slots: u64) -> u64 {
-        let boundary = self.window.boundary(self.oldest.wrapping_add(slots));
+        self.counted_since(self.boundary_after(slots))
+    }
+
+    /// Returns the permits counted since `boundary`, at the bits of the count.
+    #[inline(always)]
+    fn counted_since(&self, boundary: u64) -> u64 {
+        self.word.wrapping_sub(boundary) & self.window.count_mask()
+    }
+
+    /// Returns the boundary at the end of the slot that is `slots` after the oldest.
+    #[inline(always)]
+    fn boundary_after(&self, slots: u64) -> u64 {
         // ORDERING: Relaxed, as in `WindowSlots::since_ended`; `still` checks the word again,
         // after a fence.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
-        self.word.wrapping_sub(boundary.load(Relaxed)) & self.window.count_mask()
+        self.window.boundary(self.oldest.wrapping_add(slots)).load(Relaxed)
     }
 
     /// Returns the permits that count.

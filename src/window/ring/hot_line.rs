@@ -8,8 +8,8 @@ use crate::time::clock::Clock;
 use crate::wait::queue::WaitQueue;
 use crate::window::changes::Changes;
 
-use super::Ring;
 use super::slots::WindowSlots;
+use super::{LastDenial, Ring};
 
 /// A place for the hot word.
 #[expect(private_interfaces, private_bounds, reason = "public only for `Placement`")]
@@ -26,6 +26,11 @@ pub trait HotLine {
 
     /// Returns where starved callers announce themselves, if the layout has room for that.
     fn contention(&self) -> Option<&Contention>;
+
+    /// Returns where the last denial is kept, if the layout has room for that.
+    fn last_denial(&self) -> Option<&LastDenial> {
+        None
+    }
 
     /// Settles for those in line; see [`line::help`](crate::wait::line::help). The gate of a word
     /// without a line is always open.

@@ -142,6 +142,12 @@ impl WindowSlots {
         self.slot.get(word) == slot & self.slot.max()
     }
 
+    /// Returns the slot of `word`, a boundary.
+    #[inline]
+    pub(super) fn slot_in(&self, word: u64) -> u64 {
+        self.slot.get(word)
+    }
+
     /// Returns `word`, a boundary, with `permits` more, modulo the bits of the count.
     pub(super) fn raised(&self, word: u64, permits: u64) -> u64 {
         self.slot.wrap(self.slot.get(word))

@@ -96,6 +96,9 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
                 None => self.spend_from::<true>(seen, now, true, |_| permits).map(part),
             };
         }
+        if let Some(denied) = self.deny_again(permits, seen, now) {
+            return Err(denied);
+        }
         if let Some(denied) = self.deny_at_once(permits, seen, now) {
             return Err(denied);
         }
