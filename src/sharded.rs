@@ -92,6 +92,7 @@ pub(crate) mod handle;
 mod in_transit;
 mod lease;
 mod line;
+mod per_cpu;
 mod refill_size;
 mod reserved;
 mod root_access;
@@ -201,6 +202,15 @@ pub struct Sharded<C = DefaultClock> {
 
 /// The operations, for a caller of the shard at `index`.
 impl<C: Clock> Sharded<C> {
+    /// Takes `permits` for a caller of the shard at that index, which is not asked for if the shard of the CPU has them.
+    #[inline(always)]
+    fn acquire_by(&self, index: impl FnOnce() -> usize, permits: u64) -> Result<Grant, Denied> {
+        if let Some(left) = self.shards.spend_here(permits) {
+            return Ok(self.grant_of(permits, left));
+        }
+        self.acquire_at(index(), permits)
+    }
+
     #[inline(always)]
     fn acquire_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
         if let Some(left) = self.shards.at(index).spend(permits) {
@@ -211,7 +221,8 @@ impl<C: Clock> Sharded<C> {
     }
 
     fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        if let Some(left) = self.shards.at(index).spend(permits) {
+        let left = self.shards.spend_here(permits);
+        if let Some(left) = left.or_else(|| self.shards.at(index).spend(permits)) {
             return Ok(self.grant_of(permits, left));
         }
         if permits == 0 {
@@ -268,6 +279,9 @@ impl<C: Clock> fmt::Debug for Sharded<C> {
         shown.field("quota", &quota);
         shown.field("remaining", &there.saturating_add(outside).min(quota.burst()));
         shown.field("shards", &self.shards.count());
+        if self.is_per_cpu() {
+            shown.field("is_per_cpu", &true);
+        }
         if is_long {
             shown.field("root", &self.root).field("in_shards", &outside);
         }

@@ -324,10 +324,27 @@ mod count {
     pub(super) fn rmw() {}
 }
 
-/// Exposes the facade's own cell to the canary of the models.
+/// Exposes the facade's own cell to the canary of the models, and has the CPUs on which their threads run.
 #[cfg(sluicegate_loom)]
 pub(crate) mod model {
+    use core::cell::Cell;
+
     pub use loom::sync::atomic::AtomicU64 as Atomic;
 
     const _: fn(super::Cell) -> Atomic = |cell| cell;
+
+    loom::thread_local! {
+        static CPU: Cell<usize> = Cell::new(0);
+    }
+
+    /// Returns the CPU on which this thread runs: 0 at first.
+    #[cfg(feature = "per-cpu")]
+    pub(crate) fn cpu() -> usize {
+        CPU.with(Cell::get)
+    }
+
+    /// Moves this thread to that CPU.
+    pub fn run_on(cpu: usize) {
+        CPU.with(|own| own.set(cpu));
+    }
 }

@@ -52,7 +52,7 @@ impl<C: Clock> Sharded<C> {
         }
         let mut reading = self.find(index, permits, lookup)?;
         let mut moving = InTransit::of(&self.shards, index);
-        moving.take(index);
+        moving.take_own();
         if moving.tokens >= permits {
             moving.tokens -= permits;
             return Ok(self.grant_of(permits, moving.tokens));
@@ -137,12 +137,7 @@ impl<C: Clock> Sharded<C> {
                 let denied = Denied::Wait(shortfall.of_all(permits, outside));
                 return self.find(index, permits, lookup).and(Err(denied));
             }
-            for next in 1..self.shards.count() {
-                if moving.tokens + in_root >= permits {
-                    break;
-                }
-                moving.take(moving.index().wrapping_add(next));
-            }
+            moving.steal(permits.saturating_sub(in_root));
         }
     }
 

@@ -12,6 +12,7 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use super::Sharded;
+use super::per_cpu::PerCpu;
 use super::shards::Shards;
 
 impl Sharded {
@@ -35,7 +36,7 @@ impl<C: Clock> Sharded<C> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Sharded<C> {
-        Sharded::of(quota.into(), places(0), clock)
+        Sharded::with_shards(quota.into(), None, clock)
     }
 
     /// Makes the limiter start with `tokens` tokens, all of them in the root, instead of full.
@@ -130,19 +131,31 @@ impl<C: Clock> ShardedBuilder<C> {
             Some(shards) if !(1..=MAX_PLACES).contains(&shards) => {
                 Err(ConfigError::Shards { shards })
             }
-            shards => Ok(Sharded::of(self.quota, places(shards.unwrap_or(0)), self.clock)),
+            shards => Ok(Sharded::with_shards(self.quota, shards, self.clock)),
         }
     }
 }
 
 impl<C: Clock> Sharded<C> {
-    /// Creates a limiter with `shards` shards, a power of two.
-    pub(super) fn of(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
+    /// Creates a limiter with so many shards of threads; or if no number is given, with one for each thread that the
+    /// machine runs at once, and shards of processors, if there can be any.
+    fn with_shards(quota: Quota, shards: Option<usize>, clock: C) -> Sharded<C> {
+        let per_cpu = if shards.is_none() { PerCpu::new() } else { None };
+        Sharded::of(quota, Shards::new(places(shards.unwrap_or(0)), per_cpu), clock)
+    }
+
+    fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
         let root = BucketCore::new(Terms::of_quota(quota), clock);
-        let limiter = Sharded { root, shards: Shards::new(shards) };
+        let limiter = Sharded { root, shards };
         limiter.set_quota_hint();
         limiter
     }
+}
+
+/// Creates a limiter with shards of so many threads and processors of a model.
+#[cfg(all(feature = "per-cpu", sluicegate_loom))]
+pub fn modelled<C: Clock>(quota: Quota, shards: usize, cpus: usize, clock: C) -> Sharded<C> {
+    Sharded::of(quota, Shards::new(places(shards), Some(PerCpu::modelled(cpus))), clock)
 }
 
 impl<C> fmt::Debug for ShardedBuilder<C> {

@@ -114,9 +114,7 @@ impl<C: Clock> Sharded<C> {
     /// the clock is behind, or the terms are being changed, the capacity stays reserved.)
     pub(super) fn close_all(&self, index: usize) -> u64 {
         let mut moving = InTransit::of(&self.shards, index);
-        for next in 0..self.shards.count() {
-            moving.take_spare(next);
-        }
+        moving.take_spare();
         let now_nanos = self.clock().now_nanos();
         self.close(&mut moving, now_nanos, 0);
         now_nanos

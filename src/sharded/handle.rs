@@ -29,7 +29,7 @@ impl<C: Clock> Shard<'_, C> {
     /// As for [`Sharded::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.acquire_at(self.index, permits)
+        self.limiter.acquire_by(|| self.index, permits)
     }
 
     /// Does the same as [`Sharded::try_acquire_up_to`], through this shard.
@@ -65,7 +65,7 @@ impl<'a, C: Clock + Sync> Shard<'a, C> {
 impl<C: Clock + Send + Sync> Limiter for Shard<'_, C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.acquire_at(self.index, permits)
+        self.limiter.acquire_by(|| self.index, permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {

@@ -18,7 +18,7 @@ const TRIES: u32 = 4;
 impl<C: Clock + Sync> Sharded<C> {
     /// Takes up to `permits`, at least one, for a caller of the shard at `index` to hold.
     pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
-        if permits > 0 && self.shards.at(index).look().left() == 0 {
+        if permits > 0 && self.shards.left_of(index) == 0 {
             let _ = self.cached_denial(index, 1)?;
         }
         for attempt in 0..TRIES {
@@ -64,7 +64,7 @@ impl<C: Clock + Sync> Sharded<C> {
     /// these have none, takes what another shard has. Returns the forecast of the root if it took
     /// any from there.
     fn fill(&self, moving: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
-        moving.take(moving.index());
+        moving.take_own();
         let mut forecast = None;
         if moving.tokens < permits {
             // The clock is read after the capacity is in transit, as for any refill.
@@ -75,12 +75,7 @@ impl<C: Clock + Sync> Sharded<C> {
                 forecast = self.refill_into(moving, now_nanos, missing).map(|grant| grant.forecast);
             }
         }
-        for next in 1..self.shards.count() {
-            if moving.tokens > 0 || permits == 0 {
-                break;
-            }
-            moving.take(moving.index().wrapping_add(next));
-        }
+        moving.steal(permits.min(1));
         forecast
     }
 

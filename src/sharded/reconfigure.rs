@@ -72,10 +72,17 @@ impl<C: Clock> Sharded<C> {
         self.change(|_| self.root.restore(snapshot, units::nanos(away)));
     }
 
-    /// Returns the number of shards, a power of two.
+    /// Returns the number of shards of threads, a power of two.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.count()
+    }
+
+    /// Returns whether callers spend from a shard of the CPU on which they run: with the feature `per-cpu`, where the system
+    /// has what that takes, and unless the builder was given a number of [`shards`](super::ShardedBuilder::shards).
+    #[must_use]
+    pub fn is_per_cpu(&self) -> bool {
+        self.shards.per_cpu().is_some()
     }
 
     /// Returns the size of the limiter in bytes, including its shards.
@@ -107,9 +114,7 @@ impl<C: Clock> Sharded<C> {
     /// capacity.
     pub(super) fn change(&self, change: impl FnOnce(u64)) {
         let mut moving = InTransit::of(&self.shards, 0);
-        for index in 0..self.shards.count() {
-            moving.take(index);
-        }
+        moving.take_all();
         change(moving.tokens);
         // Anything that the root cuts off from now on was earned while this capacity was empty.
         self.root.release_unused(moving.room);

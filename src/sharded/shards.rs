@@ -9,12 +9,15 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 
 use super::line::ShardLine;
+use super::per_cpu::PerCpu;
 use super::shard_word::ShardWord;
 
 #[derive(Debug)]
 pub(super) struct Shards {
-    /// A power of two of them.
+    /// A power of two of them, for threads.
     list: Box<[ShardSlot]>,
+    /// Those of processors, which callers spend from first.
+    per_cpu: Option<PerCpu>,
     /// Number of times that tokens have come back, or all was changed, after which an earlier
     /// denial may no longer hold. On its own cache line.
     returns: Box<CachePadded<AtomicWord<u64>>>,
@@ -37,8 +40,8 @@ struct QuotaHint {
 }
 
 impl Shards {
-    /// Creates `count` shards, a power of two, with nothing in them.
-    pub(super) fn new(count: usize) -> Shards {
+    /// Creates `count` shards for threads, a power of two, with nothing in them.
+    pub(super) fn new(count: usize, per_cpu: Option<PerCpu>) -> Shards {
         debug_assert!(count.is_power_of_two());
         let slot = |_| ShardSlot {
             line: CachePadded::new(ShardLine::new(ShardWord::NONE)),
@@ -46,6 +49,7 @@ impl Shards {
         };
         Shards {
             list: (0..count).map(slot).collect(),
+            per_cpu,
             returns: Box::new(CachePadded::new(AtomicWord::new(0))),
             quota_hint: QuotaHint { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) },
         }
@@ -57,7 +61,21 @@ impl Shards {
 
     /// Returns the bytes that are not part of the limiter itself.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.list) + size_of_val(&*self.returns)
+        let per_cpu = self.per_cpu().map_or(0, PerCpu::bytes);
+        size_of_val(&*self.list) + size_of_val(&*self.returns) + per_cpu
+    }
+
+    /// Returns the shards of processors, if there are any.
+    #[inline(always)]
+    pub(super) fn per_cpu(&self) -> Option<&PerCpu> {
+        if PerCpu::EXISTS { self.per_cpu.as_ref() } else { None }
+    }
+
+    /// Spends `permits` from the shard of the CPU, if there is one. Returns the permits left, or `None` if it has too
+    /// few, or another call came in between.
+    #[inline(always)]
+    pub(super) fn spend_here(&self, permits: u64) -> Option<u64> {
+        self.per_cpu()?.spend(permits)
     }
 
     /// Returns the slot at `index`, wrapped.
@@ -78,15 +96,22 @@ impl Shards {
         &self.slot(index).denials
     }
 
+    /// Returns the tokens of a caller of the shard at `index`, which it can spend without asking other shards.
+    pub(super) fn left_of(&self, index: usize) -> u64 {
+        self.at(index).look().left() + self.per_cpu().map_or(0, PerCpu::left_here)
+    }
+
     /// Returns the tokens in all shards except the one at `index`, each as it was when it was read.
     pub(super) fn left_beside(&self, index: usize) -> u64 {
         let left = |next| self.at(index.wrapping_add(next)).look().left();
-        (1..self.count()).map(left).sum()
+        let of_cpus = self.per_cpu().map_or(0, |per_cpu| per_cpu.look().0);
+        of_cpus + (1..self.count()).map(left).sum::<u64>()
     }
 
     /// Returns the tokens in all shards, and their empty capacity.
     pub(super) fn look(&self) -> (u64, u64) {
-        self.list.iter().fold((0, 0), |(left, spare), slot| {
+        let of_cpus = self.per_cpu().map_or((0, 0), PerCpu::look);
+        self.list.iter().fold(of_cpus, |(left, spare), slot| {
             let room = slot.line.look();
             (left + room.left(), spare + room.spare())
         })
@@ -112,6 +137,7 @@ impl Shards {
     }
 
     /// Returns the quota hint: the limit, and the time in which that much is earned.
+    #[inline]
     pub(super) fn quota_hint(&self) -> (u64, u64) {
         // ORDERING: Relaxed. No decision depends on them.
         // MODEL: none; they are only told.

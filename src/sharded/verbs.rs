@@ -49,7 +49,7 @@ impl<C: Clock> Sharded<C> {
     #[doc(alias = "check", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(thread_index(), permits)
+        self.acquire_by(thread_index, permits)
     }
 
     /// Takes as many of `permits` as are available, at least one.
@@ -237,7 +237,7 @@ impl<C: Clock + Sync> Sharded<C> {
 impl<C: Clock + Send + Sync> Limiter for Sharded<C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(thread_index(), permits)
+        self.acquire_by(thread_index, permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {

@@ -5,7 +5,7 @@ use sluicegate::Sharded;
 use sluicegate::clock::QuantaClock;
 use sluicegate::lease::Lease;
 
-use super::ours::{quota, with_more};
+use super::ours::{by_thread, with_more};
 use super::{Limit, Op, Subject};
 
 /// The permits of a lease.
@@ -46,7 +46,7 @@ impl Subject for Leased {
     }
 
     fn new(limit: Limit) -> Leased {
-        Leased(Sharded::with_clock(quota(limit), QuantaClock::new()))
+        Leased(by_thread(limit, QuantaClock::new()))
     }
 
     fn own(&self) -> Holder<'_> {

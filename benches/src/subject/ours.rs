@@ -1,9 +1,10 @@
 //! The limiters of this project.
 
+use std::thread;
 use std::time::Duration;
 
 use sluicegate::clock::{CoarseClock, MonotonicClock, QuantaClock};
-use sluicegate::{Quota, Rate, Refill};
+use sluicegate::{Clock, Quota, Rate, Refill};
 
 use super::clocks::STEP;
 use super::{Limit, Op, Subject, Visitor, shared};
@@ -73,6 +74,7 @@ macro_rules! subjects {
             visitor.visit::<TokenBucketCoarse>();
             visitor.visit::<TokenBucketMonotonic>();
             visitor.visit::<Sharded>();
+            visitor.visit::<ShardedPerCpu>();
             visitor.visit::<ShardedCoarse>();
         }
     };
@@ -114,6 +116,15 @@ limiter!(
     sluicegate::Sharded<QuantaClock>,
     "sluicegate/sharded",
     "governor",
+    |limit| by_thread(limit, QuantaClock::new()),
+    |op| with_more(op)
+);
+
+limiter!(
+    ShardedPerCpu,
+    sluicegate::Sharded<QuantaClock>,
+    "sluicegate/sharded_per_cpu",
+    "governor",
     |limit| sluicegate::Sharded::with_clock(quota(limit), QuantaClock::new()),
     |op| with_more(op)
 );
@@ -123,12 +134,16 @@ limiter!(
     sluicegate::Sharded<CoarseClock>,
     "sluicegate/sharded_coarse",
     "governor_upkeep",
-    |limit| sluicegate::Sharded::with_clock(
-        quota(limit),
-        CoarseClock::start(STEP).expect("a thread can be started")
-    ),
+    |limit| by_thread(limit, CoarseClock::start(STEP).expect("a thread can be started")),
     |op| with_more(op)
 );
+
+/// Returns a sharded limiter without shards of processors: with one for each thread that the machine runs at once.
+pub(super) fn by_thread<C: Clock>(limit: Limit, clock: C) -> sluicegate::Sharded<C> {
+    let shards = thread::available_parallelism().map_or(1, usize::from);
+    let builder = sluicegate::Sharded::builder(quota(limit)).shards(shards);
+    builder.clock(clock).build().expect("the number of shards is in range")
+}
 
 /// Returns a limit of more permits, for limiters that grant them faster than a single word
 /// can: with the usual limit they would soon come to the end of their burst.
