@@ -22,6 +22,7 @@ models     16  ci/models.sh: step models with all their configurations
 shuttle     6  ci/shuttle.sh 30000: crowds of callers under a seeded scheduler
 miri       12  ci/miri.sh: undefined behaviour and weak memory
 tsan       25  ci/tsan.sh: data races
+per-cpu     3  env PER_CPU_SPENDS=1000000000 cargo test -q --release -p sluicegate --lib --features per-cpu stress: every token of shards of CPUs
 storm       5  ci/storm.sh: a million steps of each storm
 leases     15  ci/leases.sh: leases in a simulated network, and mutants of them
 servers    15  ci/servers.sh: limits on Redis 6.2, Valkey 8.1 and 9.1

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets
 
-for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "huge-pages,keyed" per-cpu "per-cpu,portable-atomic" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
@@ -32,6 +32,10 @@ cargo clippy -q -- -D warnings
 cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
+# Shards of CPUs, alone and in limiters, and limiters with shards of either kind.
+cargo test -q -p sluicegate --features per-cpu --lib -- per_cpu
+cargo test -q -p sluicegate --features per-cpu --test per_cpu
+cargo test -q -p sluicegate --features per-cpu --test engine -- sharded:: leases::
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
 cargo test -q -p sluicegate --lib --features tokio,futures
 cargo test -q -p sluicegate --test engine --features tokio,futures -- time_limit:: rate_limited::

@@ -12,7 +12,10 @@
 // refills become small, and in the end every call asks the root itself. Before a request is
 // refused, all shards are checked, and the tokens that it needs are stolen from them.
 //
-// Progress: lock-free. Memory: 640 bytes, and 256 for each shard. Cost:
+// With the feature `per-cpu` there is a shard for each CPU too, from which callers spend first, without a locked
+// instruction (`per_cpu.rs`). Its word changes one step at a time, as that of the others does.
+//
+// Progress: lock-free. Memory: 640 bytes, 256 for each shard, and 128 for each CPU that has one. Cost:
 // an admission does 1 load and 1 CAS of the shard's line, and on the shared lines 2
 // read-modify-writes per up to 1,024 permits (3 while the shard grows). A cached denial does only
 // loads: of its shard's own lines, and of one line that only refills write.
@@ -148,6 +151,25 @@ use self::shards::Shards;
 /// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
 /// # Ok::<(), sluicegate::Denied>(())
 /// ```
+///
+/// # Shards of CPUs
+///
+/// With the feature `per-cpu`, on Linux with glibc (2.35) on x86-64, callers spend from a shard of the CPU on which they
+/// run. A permit then takes neither a locked instruction nor a thread's number, and nothing is left behind when a thread ends. The
+/// limiter looks for what that takes when it is built ([`is_per_cpu`](Sharded::is_per_cpu)); where it is missing, and if the builder is
+/// given a number of [`shards`](ShardedBuilder::shards), there are only shards of threads.
+///
+/// * Such a limiter takes 128 bytes more for each CPU that the machine can have.
+/// * To take permits from the shard of another CPU, a call interrupts that CPU, which takes some microseconds, and waits for no thread that
+///   is not running. It does so only if it sees permits there; and a denied call, only if it has to release empty capacity there.
+/// * A thread whose shard is being robbed, that is not registered with the kernel, or that is on a CPU without a shard goes to the
+///   shard of its number.
+/// * A child process after `fork` has a limiter of its own, with what the parent's held, except for what other threads
+///   were moving.
+/// * If the system forbids to interrupt CPUs later on, what their shards hold is lost with its capacity, until the limiter ends.
+///   From then on there are only shards of threads.
+/// * A library that has called such a limiter must not be unloaded, as the kernel may still look at its code's description. The first
+///   limiter of a process may take some milliseconds to build.
 ///
 /// # Accuracy
 ///

@@ -71,7 +71,7 @@ impl<C: Clock> Sharded<C> {
 ///
 /// | part | default | |
 /// |---|---|---|
-/// | [`shards`](ShardedBuilder::shards) | as many as the machine runs threads at once; one without `std` | from 1 to 256, rounded up to a power of two |
+/// | [`shards`](ShardedBuilder::shards) | as many as the machine runs threads at once, and with `per-cpu` one for each CPU; one without `std` | from 1 to 256, rounded up to a power of two, and none for CPUs |
 /// | [`clock`](ShardedBuilder::clock) | a `DefaultClock` of its own; without `std` a clock has to be given | |
 ///
 /// # Examples
@@ -109,7 +109,8 @@ impl ShardedBuilder {
 }
 
 impl<C> ShardedBuilder<C> {
-    /// Sets the number of shards, to be rounded up to a power of two.
+    /// Sets the number of shards, to be rounded up to a power of two. There will be none for
+    /// [CPUs](Sharded#shards-of-cpus).
     pub fn shards(self, shards: usize) -> ShardedBuilder<C> {
         ShardedBuilder { shards: Some(shards), ..self }
     }

@@ -15,7 +15,8 @@ use super::Sharded;
 ///
 /// For programs that know better than the thread's number which callers should share a shard: a
 /// runtime with a thread per core uses the core's index. Without `std` it is the only way to use
-/// more than one shard. The limiter is the same whichever shard is used.
+/// more than one shard. The limiter is the same whichever shard is used. If it has
+/// [shards of CPUs](Sharded#shards-of-cpus), callers spend from these first.
 pub struct Shard<'a, C> {
     pub(super) limiter: &'a Sharded<C>,
     pub(super) index: usize,

@@ -109,7 +109,7 @@ struct PerCpu {
 struct Hold {
     room: i8,
     tokens: i8,
-    /// Of the mutant that has the flag here.
+    /// Flag of the mutant that has it here.
     is_closed: bool,
 }
 

@@ -27,8 +27,12 @@ impl Group {
     ];
 
     /// Limiters whose threads each spend from a cache line of their own.
-    const SPREAD: [&str; 3] =
-        ["sluicegate/sharded", "sluicegate/sharded_coarse", "sluicegate/lease"];
+    const SPREAD: [&str; 4] = [
+        "sluicegate/sharded",
+        "sluicegate/sharded_per_cpu",
+        "sluicegate/sharded_coarse",
+        "sluicegate/lease",
+    ];
 
     /// The limiters that they are drawn beside, and a clock that they do not always read.
     const NOT_SPREAD: [&str; 4] =

@@ -20,7 +20,7 @@ use crate::sync::Word;
 
 use crate::sharded::per_cpu::slot::{OPEN, Slot};
 
-/// What `spend` leaves in its register if it fails. A word has no such value after a spend.
+/// Value that `spend` leaves in its register if it fails. A word has no such value after a spend.
 const FAILED: u64 = u64::MAX;
 
 const _: () = assert!(size_of::<CachePadded<Slot>>() == 1 << 7, "a sequence shifts by 7 bits");
@@ -46,8 +46,9 @@ pub(super) unsafe fn cpu(area: isize) -> usize {
     cpu as usize
 }
 
-/// Runs a sequence: `$begin` to `$end` are its instructions but for the comparison of the pointer at its
-/// beginning. It goes to label 25 if it fails. `{tries}` is 0 at first, and may be written after the comparison.
+/// Runs a sequence. It begins by comparing the pointer; the first list has its other instructions, which go to label 25 to
+/// fail. The second list is for a sequence that has failed or was interrupted. `{tries}` is 0 at first, and may be written
+/// after the comparison.
 macro_rules! sequence {
     ([$($line:expr),* $(,)?], [$($failed:expr),* $(,)?], $($operands:tt)*) => {
         asm!(

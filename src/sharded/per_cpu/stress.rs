@@ -35,7 +35,7 @@ impl Sum {
     }
 }
 
-/// What a stress came to.
+/// Sums of a stress.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     put: Sum,
@@ -133,6 +133,8 @@ fn fork(per_cpu: &PerCpu) {
     // SAFETY: the child allocates nothing and takes no lock.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // SAFETY: ends a child that hangs.
+        unsafe { libc::alarm(100) };
         per_cpu.take_all();
         let is_robbed = per_cpu.look() == (0, 0);
         let is_usable =
@@ -166,7 +168,9 @@ fn stress(per_cpu: &PerCpu, spends: u64) -> Outcome {
                 HANDLED.set(per_cpu);
                 // SAFETY: a function without conditions.
                 let thread = unsafe { libc::pthread_self() };
-                running.iter().for_each(|thief| thief.send(thread).unwrap());
+                for thief in &running {
+                    thief.send(thread).unwrap();
+                }
                 own(per_cpu, cpus, spends / OWNERS, &mut SmallRng::seed_from_u64(owner))
             }));
         }

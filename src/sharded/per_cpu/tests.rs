@@ -31,7 +31,9 @@ fn run_on(cpus: &[usize]) {
     // SAFETY: the set is plain bits, of which all zeros are one, and outlives the call.
     unsafe {
         let mut set: libc::cpu_set_t = zeroed();
-        cpus.iter().for_each(|cpu| libc::CPU_SET(*cpu, &mut set));
+        for cpu in cpus {
+            libc::CPU_SET(*cpu, &mut set);
+        }
         libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
     }
 }
