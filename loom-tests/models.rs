@@ -69,6 +69,8 @@ mod settle_rings;
 mod settle_windows;
 #[path = "tests/sharded.rs"]
 mod sharded;
+#[path = "tests/sharded_per_cpu.rs"]
+mod sharded_per_cpu;
 #[path = "tests/spend.rs"]
 mod spend;
 #[path = "tests/starved.rs"]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use sluicegate::compose::{Counted, Gate, GateMode, Unlimited};
 use sluicegate::keyed::{Buckets, WhenFull};
 use sluicegate::share::Leaving;
-use sluicegate::window::WindowFromFirst;
+use sluicegate::window::{MultiWindow, WindowFromFirst};
 use sluicegate::*;
 
 use crate::support::cases::cases;
@@ -73,6 +73,16 @@ fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
         verbs("fixed", FixedWindow::with_clock(rate!(10 / second), clock).unwrap()),
         verbs("from first", WindowFromFirst::with_clock(rate!(10 / second), clock).unwrap()),
         verbs("counter", SlidingCounter::with_clock(rate!(10 / second), clock).unwrap()),
+        verbs("sliding", SlidingWindow::with_clock(rate!(10 / second), 20, clock).unwrap()),
+        verbs(
+            "multi",
+            MultiWindow::with_clock(
+                [rate!(7 / second), Rate::new(9, std::time::Duration::from_secs(2)).unwrap()],
+                20,
+                clock,
+            )
+            .unwrap(),
+        ),
         verbs("gate", Gate::new(TokenBucket::with_clock(quota, clock))),
         verbs("counted", Counted::new(Box::new(TokenBucket::with_clock(quota, clock)))),
         verbs_of_key!("keyed", keyed),
@@ -174,7 +184,8 @@ fn callers_at_the_same_time_leave_the_reserve_whole() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(100_000 / hour), &clock);
     let window = FixedWindow::with_clock(rate!(100_000 / hour), &clock).unwrap();
-    let limiters: [&dyn Leaving; 2] = [&bucket, &window];
+    let sliding = SlidingWindow::with_clock(rate!(100_000 / hour), 60, &clock).unwrap();
+    let limiters: [&dyn Leaving; 3] = [&bucket, &window, &sliding];
     for limiter in limiters {
         let granted: usize = std::thread::scope(|scope| {
             let ask = || {

@@ -141,7 +141,7 @@ verbs!(
 );
 
 leaving!(
-    Gcra,
+    Gcra<C>,
     "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
 

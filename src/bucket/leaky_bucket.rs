@@ -166,7 +166,7 @@ impl<C: Clock> LeakyBucket<C> {
 
 verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
-leaving!(LeakyBucket, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
+leaving!(LeakyBucket<C>, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
 waits!(LeakyBucket);

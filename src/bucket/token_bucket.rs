@@ -158,7 +158,7 @@ impl<C: Clock> TokenBucket<C> {
 
 verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
-leaving!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");
+leaving!(TokenBucket<C>, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
 waits!(TokenBucket);

@@ -113,7 +113,7 @@ window_verbs!(
 );
 
 leaving!(
-    CalendarWindow,
+    CalendarWindow<C>,
     "calendar::CalendarWindow::with_clock(2, calendar::Calendar::minutes(\"UTC\")?, &clock)?"
 );
 

@@ -11,6 +11,7 @@ use crate::limiter::Limiter;
 /// |---|---|
 /// | [`TokenBucket`](crate::TokenBucket), [`Gcra`](crate::Gcra), [`LeakyBucket`](crate::LeakyBucket) | to a fraction of a permit |
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` | as are their counts |
+/// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as in the wrapped limiter; an open gate has no reserve |
 ///
 /// A `Keyed` of such limiters and a [`KeyTable`](crate::KeyTable) have these verbs for each key.
@@ -73,8 +74,8 @@ pub trait Leaving: Limiter {
 /// Implements the verbs for `$Limiter`, whose field `core` has them. In examples, `$two` constructs one
 /// that grants two permits at once.
 macro_rules! leaving {
-    ($Limiter:ident, $two:literal) => {
-        impl<C: crate::time::clock::Clock> $Limiter<C> {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $two:literal) => {
+        impl<C: crate::time::clock::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Takes all of `permits`, or none if fewer than `reserve` would remain.
             ///
             /// A request of less importance leaves so much for others: see
@@ -117,7 +118,9 @@ macro_rules! leaving {
             }
         }
 
-        impl<C: crate::time::clock::Clock + Send + Sync> crate::share::Leaving for $Limiter<C> {
+        impl<C: crate::time::clock::Clock + Send + Sync $(, $more: $bound)?> crate::share::Leaving
+            for $Limiter<C $(, $more)?>
+        {
             #[inline]
             fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_leaving(permits, reserve)

@@ -153,7 +153,7 @@ impl<C: Clock> FixedWindow<C> {
 }
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
-leaving!(FixedWindow, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
+leaving!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
 settles!(FixedWindow<C>, core, "FixedWindow::with_clock(rate!(10 / minute), ManualClock::new())?");
 one_limit!(FixedWindow<C>);
 
@@ -276,7 +276,7 @@ window_verbs!(
     "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?"
 );
 
-leaving!(WindowFromFirst, "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
+leaving!(WindowFromFirst<C>, "window::WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
 
 impl<C: Clock> WindowFromFirst<C> {
     /// Returns the resolution with which the beginning of a window is stored. A window may last

@@ -23,6 +23,7 @@ use super::sliding_window::Padded;
 use super::verbs::window_verbs;
 use crate::limiter::Limiter;
 use crate::settle::settles;
+use crate::share::leaving::leaving;
 
 /// Grants a request only if each of several windows can: "10 a second, 500 a minute and
 /// 10,000 a day".
@@ -155,6 +156,11 @@ settles!(
 );
 
 window_verbs!(
+    MultiWindow<C>,
+    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
+);
+
+leaving!(
     MultiWindow<C>,
     "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
 );

@@ -137,7 +137,7 @@ impl<C: Clock> SlidingCounter<C> {
 }
 
 window_verbs!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
-leaving!(SlidingCounter, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
+leaving!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
 settles!(
     SlidingCounter<C>,
     core,

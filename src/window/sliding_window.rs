@@ -28,6 +28,7 @@ use crate::window::ring::{HotLine, LastDenial, LineBeside, Ring};
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
 use crate::settle::settles;
+use crate::share::leaving::leaving;
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
@@ -292,6 +293,10 @@ settles!(
 );
 
 window_verbs!(
+    SlidingWindow<C, P: Placement>,
+    "SlidingWindow::with_clock(rate!(2 / minute), 60, &clock)?"
+);
+leaving!(
     SlidingWindow<C, P: Placement>,
     "SlidingWindow::with_clock(rate!(2 / minute), 60, &clock)?"
 );

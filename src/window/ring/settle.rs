@@ -76,7 +76,7 @@ where
     pub(crate) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
         let changes = self.hot.changes().changes();
         let now = self.now();
-        let granted = self.spend_from::<true>(self.load(), now, false, |_| permits)?;
+        let granted = self.spend_from::<true>(self.load(), now, false, 0, |_| permits)?;
         let (Hot { tick, .. }, _) = self.core.layout.read(granted.written);
         let hold = Hold::Slot { tick, changes, since_tick: now.moment.tick };
         Ok(Estimate::new(granted.grant, self, hold))

@@ -48,23 +48,46 @@ impl RingLook {
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend(permits, |granted| granted.grant)
+        self.spend(permits, 0, |granted| granted.grant)
+    }
+
+    #[inline]
+    pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        match permits.checked_add(reserve) {
+            _ if permits == 0 => self.peek(0),
+            Some(_) => self.spend(permits, reserve, |granted| granted.grant),
+            // More than any limit.
+            None => self.peek(u64::MAX),
+        }
+        .map_err(|denied| denied.leaving(reserve))
+    }
+
+    pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let together = match permits.checked_add(reserve) {
+            _ if permits == 0 => return self.peek(0),
+            Some(together) => together,
+            None => return self.peek(u64::MAX).map_err(|denied| denied.leaving(reserve)),
+        };
+        self.spend_from::<false>(self.load(), self.now(), false, reserve, |_| together)
+            .map(|granted| granted.grant)
+            .map_err(|denied| denied.leaving(reserve))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let now = self.now();
-        self.spend_from::<false>(self.load(), now, false, |_| permits).map(|granted| granted.grant)
+        self.spend_from::<false>(self.load(), now, false, 0, |_| permits)
+            .map(|granted| granted.grant)
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let now = self.now();
         // If nothing is available, the denial is that of one permit.
-        self.spend_from::<true>(self.load(), now, false, |look| permits.min(look.room().max(1)))
+        self.spend_from::<true>(self.load(), now, false, 0, |look| permits.min(look.room().max(1)))
             .map(|granted| granted.grant)
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.spend(permits, |RingGrant { grant, seen, written }| {
+        self.spend(permits, 0, |RingGrant { grant, seen, written }| {
             Receipt::new(grant, self.hot.undoing(), Debit::Word { before: seen, after: written })
         })
     }
@@ -77,42 +100,50 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.hot.word().load(Acquire)
     }
 
-    /// Spends `permits`, and returns the part of the answer that `part` takes. Inlined as far as the usual
-    /// case: the word is open in the current tick, permits are available, and no starved caller is
+    /// Spends `permits`, if `reserve` more are there, and returns the part of the answer that `part` takes.
+    /// Their sum is no more than `u64::MAX`. Inlined as far as the usual case: the word is open in the current tick, permits are available, and no starved caller is
     /// announced. Takes each answer apart by itself, for the reason that `CounterCore::spend_at` gives.
     #[inline(always)]
-    fn spend<P>(&self, permits: u64, part: impl Fn(RingGrant) -> P) -> Result<P, Denied> {
+    fn spend<P>(
+        &self,
+        permits: u64,
+        reserve: u64,
+        part: impl Fn(RingGrant) -> P,
+    ) -> Result<P, Denied> {
+        let together = permits + reserve;
         let now = self.now();
         let seen = self.load();
         if self.core.layout.is_open_at(seen, now.moment.tick)
             && permits > 0
             && let Some(look) = self.look_at_once(seen, now)
-            && permits <= look.room()
+            && together <= look.room()
             && !self.hot.contention().is_some_and(Contention::is_announced)
         {
             let (hot, _) = self.core.layout.read(seen);
             return match self.admit(permits, seen, hot, look, now) {
                 Some(granted) => Ok(part(granted)),
-                None => self.spend_from::<true>(seen, now, true, |_| permits).map(part),
+                None => self.spend_from::<true>(seen, now, true, reserve, |_| together).map(part),
             };
         }
-        if let Some(denied) = self.deny_again(permits, seen, now) {
+        if let Some(denied) = self.deny_again(together, seen, now) {
             return Err(denied);
         }
-        if let Some(denied) = self.deny_at_once(permits, seen, now) {
+        if let Some(denied) = self.deny_at_once(together, seen, now) {
             return Err(denied);
         }
-        self.spend_from::<true>(seen, now, false, |_| permits).map(part)
+        self.spend_from::<true>(seen, now, false, reserve, |_| together).map(part)
     }
 
     /// The loop. It starts from the word `seen`, or reloads it if the caller `has_lost` a
-    /// race for that. If `SPEND`, it spends the permits that `ask` chooses.
+    /// race for that. If `SPEND`, it spends the permits that `ask` chooses, less `reserve` of them, which
+    /// only have to be there.
     #[inline(never)]
     pub(super) fn spend_from<const SPEND: bool>(
         &self,
         mut seen: u64,
         mut now: Now,
         has_lost: bool,
+        reserve: u64,
         ask: impl Fn(RingLook) -> u64,
     ) -> Result<RingGrant, Denied> {
         let mut contender = Contender::new(self.hot.contention());
@@ -139,9 +170,10 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
                 continue;
             }
             let look = self.look(hot, now);
-            let permits = ask(look);
-            if permits == 0 || permits > look.room() || !SPEND {
-                let answer = self.answer(permits, hot, look, now);
+            let together = ask(look);
+            let permits = together.saturating_sub(reserve);
+            if permits == 0 || together > look.room() || !SPEND {
+                let answer = self.answer(together, reserve, hot, look, now);
                 // No CAS follows to validate the boundaries, so re-check the word.
                 match (self.still(seen), answer) {
                     (Ok(()), Some(answer)) => {
@@ -213,17 +245,18 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         Some(others.iter().fold(look(first), |least, window| least.and(look(window))))
     }
 
-    /// Returns the answer to a request for `permits` that takes none; `None` if a limit was
-    /// raised meanwhile, so that they are available.
+    /// Returns the answer to a request for `permits`, of which `reserve` only have to be there, and that takes
+    /// none; `None` if a limit was raised meanwhile, so that they are available.
     fn answer(
         &self,
         permits: u64,
+        reserve: u64,
         hot: Hot,
         look: RingLook,
         now: Now,
     ) -> Option<Result<Grant, Denied>> {
         if permits == 0 || permits <= look.room() {
-            return Some(Ok(self.granted(permits, hot, look, now)));
+            return Some(Ok(self.granted(permits.saturating_sub(reserve), hot, look, now)));
         }
         let limits = self.windows().iter().map(|window| window.limit().get()).enumerate();
         if let Some((which, limit)) = limits.min_by_key(|&(_, limit)| limit)
@@ -283,10 +316,12 @@ mod tests {
         let ring: Ring<Padded, [WindowSlots; 1], _> =
             Ring::new(&[plan], ManualClock::new()).unwrap();
         let others = Cell::new(0);
-        let granted = ring.spend_from::<true>(ring.load(), ring.now(), has_lost, |_| {
+        let granted = ring.spend_from::<true>(ring.load(), ring.now(), has_lost, 0, |_| {
             if !ring.hot.contention().is_some_and(Contention::is_announced) {
                 others.set(others.get() + 1);
-                ring.spend_from::<true>(ring.load(), ring.now(), false, |_| 1).map(drop).unwrap();
+                ring.spend_from::<true>(ring.load(), ring.now(), false, 0, |_| 1)
+                    .map(drop)
+                    .unwrap();
             }
             1
         });
