@@ -53,15 +53,15 @@ fn no_window_admits_more_than_its_limit() {
     assert_one_after_the_other(2, &used(), [&[slots(1), ONE, slots(2), ONE], &[slots(2), TWO]]);
 }
 
-/// In the present slot, and by callers who find that it has to be turned.
+/// In the present slot, where nothing is left, and in later ones, where one of two callers finds enough.
 #[test]
 fn nobody_leaves_less_than_the_reserve_in_a_ring() {
-    for (ahead, granted) in [(0, 0), (1, 1), (2, 2)] {
-        check(1, move || {
+    for (ahead, reserve, granted) in [(0, 1, 0), (1, 1, 1), (2, 2, 1)] {
+        check(2, move || {
             let window = used().set();
             window.clock().set(NOW + ahead * SLOT);
             let ask = |window: &Window, reserve| window.try_acquire_leaving(1, reserve).is_ok();
-            let asked = race(&window, [1, 1, 1], ask);
+            let asked = race(&window, [reserve, reserve], ask);
             assert_eq!(asked.into_iter().filter(|granted| *granted).count(), granted);
         });
     }
