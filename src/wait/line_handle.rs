@@ -74,7 +74,7 @@ impl Line<'_> {
     }
 
     /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
-    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep
+    /// [`AcquireError::Closed`](crate::wait::AcquireError::Closed). Permits that are there can still be taken, and reservations keep
     /// their instants.
     pub fn close(&self) {
         line::close(self.limiter());

@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// Whether permits were granted, denied, and given back in a call.
+/// Grants, denials, and permits given back, of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) granted: bool,
