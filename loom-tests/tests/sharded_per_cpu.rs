@@ -50,7 +50,7 @@ fn a_slot_is_robbed_beside_its_owner() {
 
 #[test]
 fn two_thieves_take_a_slot_once() {
-    all_is_granted(2, [(1, &[3]), (1, &[2])]);
+    all_is_granted(2, [(1, &[3]), (1, &[3])]);
 }
 
 #[test]

@@ -145,7 +145,8 @@ impl<C: Clock> Sharded<C> {
         Sharded::of(quota, Shards::new(places(shards.unwrap_or(0)), per_cpu), clock)
     }
 
-    fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
+    /// Creates a limiter with these shards, which are empty.
+    pub(super) fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
         let root = BucketCore::new(Terms::of_quota(quota), clock);
         let limiter = Sharded { root, shards };
         limiter.set_quota_hint();

@@ -87,10 +87,7 @@ impl<'a> InTransit<'a> {
 impl Drop for InTransit<'_> {
     fn drop(&mut self) {
         if self.room > 0 {
-            let is_put = self.shards.per_cpu().is_some_and(|cpus| cpus.put(self.room, self.tokens));
-            if !is_put {
-                self.shards.at(self.index).put(self.room, self.tokens);
-            }
+            self.shards.put(self.index, self.room, self.tokens);
             // Count a return even if the capacity is empty: the next call that would be refused
             // must release it, and so must not get a cached denial.
             self.shards.returned();

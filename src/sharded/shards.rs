@@ -96,6 +96,13 @@ impl Shards {
         &self.slot(index).denials
     }
 
+    /// Puts tokens and their capacity into the shard of the CPU, or if there is none or it is closed, into the one at `index`.
+    pub(super) fn put(&self, index: usize, room: u64, tokens: u64) {
+        if !self.per_cpu().is_some_and(|per_cpu| per_cpu.put(room, tokens)) {
+            self.at(index).put(room, tokens);
+        }
+    }
+
     /// Returns the tokens of a caller of the shard at `index`, which it can spend without asking other shards.
     pub(super) fn left_of(&self, index: usize) -> u64 {
         self.at(index).look().left() + self.per_cpu().map_or(0, PerCpu::left_here)

@@ -1,6 +1,13 @@
 //! Slots without a limiter: a sequence beside the word's own arithmetic, and each way out.
 
+use core::cell::Cell;
 use core::mem::{size_of_val, zeroed};
+use core::time::Duration;
+
+use crate::quota;
+use crate::sharded::Sharded;
+use crate::sharded::shards::Shards;
+use crate::time::clock::manual::ManualClock;
 
 use crate::sync::Ordering::Relaxed;
 
@@ -167,4 +174,29 @@ fn a_fence_that_fails_takes_nothing_and_ends_the_use_of_all_slots() {
     let left = |slot: &CachePadded<Slot>| slot.word().left();
     assert_eq!(per_cpu.slots.iter().map(left).sum::<u64>(), 5);
     assert_eq!(per_cpu.take_all().room, 0);
+}
+
+thread_local! {
+    static FENCES: Cell<u32> = const { Cell::new(0) };
+}
+
+#[test]
+fn calls_of_a_limiter_at_its_limit_interrupt_nobody() {
+    let counted = |cpu| {
+        FENCES.set(FENCES.get() + 1);
+        fence(cpu)
+    };
+    let Some(per_cpu) = slots(counted) else { return };
+    let shards = Shards::new(2, Some(per_cpu));
+    let limiter = Sharded::of(quota!(1_000 / second), shards, ManualClock::new());
+    let granted = (0..2_000).filter(|_| limiter.try_acquire(1).is_ok()).count();
+    assert_eq!(granted, 1_000);
+    FENCES.set(0);
+    for microsecond in 0..10_000 {
+        let permits = 1 + microsecond % 3;
+        let is_earned = permits == 1 && limiter.peek(1).is_ok();
+        assert_eq!(limiter.try_acquire(permits).is_ok(), is_earned);
+        limiter.clock().advance(Duration::from_micros(1));
+    }
+    assert_eq!(FENCES.get(), 0);
 }
