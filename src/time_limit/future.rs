@@ -174,21 +174,21 @@ impl<F: Future, T: Timer, O> TimeLimited<F, T, O> {
     /// use std::sync::mpsc;
     /// use std::time::Duration;
     /// use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
-    /// use sluicegate::wait::{ThreadTimer, Timer};
-    ///
-    /// /// Takes longer than its limit.
-    /// async fn pay() -> &'static str {
-    ///     ThreadTimer.sleep(Duration::from_millis(20)).await;
-    ///     "paid"
-    /// }
+    /// use tokio::sync::oneshot;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let limit = TimeLimit::new(Duration::from_millis(1))?.with_on_timeout(OnTimeout::LetFinish);
     /// let limiter = TimeLimiter::new("payments", limit);
+    /// let (confirm, confirmed) = oneshot::channel();
+    /// let pay = async {
+    ///     confirmed.await.ok();
+    ///     "paid"
+    /// };
     /// let (sender, late) = mpsc::channel();
-    /// let call = limiter.execute(pay()).on_late(move |result| drop(sender.send(result)));
+    /// let call = limiter.execute(pay).on_late(move |result| drop(sender.send(result)));
     /// assert!(call.await.unwrap_err().may_finish());
+    /// confirm.send(()).ok();
     /// assert_eq!(late.recv()?, "paid");
     /// # Ok(()) }
     /// ```
