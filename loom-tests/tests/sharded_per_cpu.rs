@@ -1,4 +1,4 @@
-//! Models of shards of processors: the protocol of owners and thieves, above a sequence that stores only if nothing has
+//! Models of shards of CPUs: the protocol of owners and thieves, above a sequence that stores only if nothing has
 //! interrupted it. What is checked, over every interleaving: while the clock stands, exactly the burst is admitted.
 //! Without loom there are no CPUs, and nothing to model.
 

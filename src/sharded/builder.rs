@@ -139,7 +139,7 @@ impl<C: Clock> ShardedBuilder<C> {
 
 impl<C: Clock> Sharded<C> {
     /// Creates a limiter with so many shards of threads; or if no number is given, with one for each thread that the
-    /// machine runs at once, and shards of processors, if there can be any.
+    /// machine runs at once, and shards of CPUs, if there can be any.
     fn with_shards(quota: Quota, shards: Option<usize>, clock: C) -> Sharded<C> {
         let per_cpu = if shards.is_none() { PerCpu::new() } else { None };
         Sharded::of(quota, Shards::new(places(shards.unwrap_or(0)), per_cpu), clock)

@@ -1,4 +1,4 @@
-//! Shards of processors: a slot for each CPU, which callers that run there change without a locked instruction.
+//! Shards of CPUs: a slot for each CPU, which callers that run there change without a locked instruction.
 //!
 //! A slot is a shard whose word only two parties may change, one at a time:
 //!

@@ -16,7 +16,7 @@ use super::shard_word::ShardWord;
 pub(super) struct Shards {
     /// A power of two of them, for threads.
     list: Box<[ShardSlot]>,
-    /// Those of processors, which callers spend from first.
+    /// Shards of CPUs, which callers spend from first.
     per_cpu: Option<PerCpu>,
     /// Number of times that tokens have come back, or all was changed, after which an earlier
     /// denial may no longer hold. On its own cache line.
@@ -65,7 +65,7 @@ impl Shards {
         size_of_val(&*self.list) + size_of_val(&*self.returns) + per_cpu
     }
 
-    /// Returns the shards of processors, if there are any.
+    /// Returns the shards of CPUs, if there are any.
     #[inline(always)]
     pub(super) fn per_cpu(&self) -> Option<&PerCpu> {
         if PerCpu::EXISTS { self.per_cpu.as_ref() } else { None }

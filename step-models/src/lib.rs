@@ -1,5 +1,5 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
-//! leases, shards of processors, the table of keys, giving permits back, settlement, reservations of windows to come, and a
+//! leases, shards of CPUs, the table of keys, giving permits back, settlement, reservations of windows to come, and a
 //! balance beside a limiter; of the line of waiters, beside them or outside; and of leases from a server,
 //! by messages. A model explores every interleaving of a few short calls, one access to shared memory, or
 //! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the

@@ -1,4 +1,4 @@
-//! Shards of processors: a word for each CPU, changed in *restartable sequences* without a locked instruction, and robbed by
+//! Shards of CPUs: a word for each CPU, changed in *restartable sequences* without a locked instruction, and robbed by
 //! thieves that wait for no owner.
 //!
 //! A slot has a word (reserved capacity, and the tokens in it) and a flag that tells that a thief has closed it. Here the root is
