@@ -9,7 +9,7 @@
 //! | [`FixedWindow`] | one word | its limit in each window, twice that in other spans | nothing |
 //! | [`WindowFromFirst`] | one word | its limit in each window, twice that in other spans | nothing |
 //! | [`SlidingCounter`] | one word | less than twice its limit in a window | nothing |
-//! | [`SlidingWindow`] | a word, and a ring of slots | its limit in any window | nothing |
+//! | [`SlidingWindow`] | a word, and a ring of slots | its limit in any window | nothing, once the denial is cached |
 //! | [`MultiWindow`] | a word, and a ring for each window | each limit in any window | nothing |
 //! | [`SlidingLog`] | a ring of times | its limit in any window | nothing |
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
