@@ -235,7 +235,7 @@ mod tests {
         let all = all();
         let the = |verb: &str| {
             let mut costs = all.iter().filter(|cost| cost.limiter == "sliding_window");
-            *costs.find(|cost| cost.verb == verb).expect("it is counted")
+            costs.find(|cost| cost.verb == verb).expect("it is counted")
         };
         let first = the("try_acquire, first refused in a slot");
         assert_eq!((first.stores, first.rmws), (1, 0));

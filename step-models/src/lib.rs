@@ -4,7 +4,7 @@
 //! by messages. A model explores every interleaving of a few short calls, one access to shared memory, or
 //! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the
 //! crate: they are the protocols written out, and small. So that they stay those of the engine, the
-//! rings and logs also run beside it, one call after the other (see [`drift`]).
+//! rings and logs also run beside it, one call after the other (`drift.rs`).
 //! Checked:
 //!
 //! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no
