@@ -17,7 +17,7 @@ macro_rules! window_verbs {
             /// line, see `Wait`; a ring that other
             /// threads are rotating to a new slot, which every call helps with; and a
             /// budget that searches for a later day. A
-            /// [`SlidingWindow`](crate::window::SlidingWindow) that refuses two requests in a row
+            /// `SlidingWindow` that refuses two requests in a row
             /// keeps the second answer, for requests of as many permits in that slot.)
             ///
             /// # Errors
