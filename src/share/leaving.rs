@@ -14,7 +14,7 @@ use crate::limiter::Limiter;
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as in the wrapped limiter; an open gate has no reserve |
 ///
-/// A `Keyed` of such limiters and a `KeyTable` have these verbs for each key.
+/// A `Keyed` of buckets and a `KeyTable` have these verbs for each key.
 ///
 /// Two uses: priorities, where a class of requests leaves what higher classes may need, and room for a
 /// guarantee to somebody else. The class with the reserve 0 asks by
