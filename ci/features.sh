@@ -32,14 +32,12 @@ cargo clippy -q -- -D warnings
 cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
-# Shards of CPUs, alone and in limiters, and limiters with shards of either kind.
-cargo test -q -p sluicegate --features per-cpu --lib -- per_cpu
-cargo test -q -p sluicegate --features per-cpu --test per_cpu
-cargo test -q -p sluicegate --features per-cpu --test engine -- sharded:: leases::
-# Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
-cargo test -q -p sluicegate --lib --features tokio,futures
-cargo test -q -p sluicegate --test engine --features tokio,futures -- time_limit:: rate_limited::
-cargo test -q -p sluicegate --doc --features tokio,futures -- tokio time_limit rate_limited
+# Tokio's timer and runtime, in paused time, streams and sinks, and their examples; and shards of CPUs, alone and in limiters.
+more=per-cpu,tokio,futures
+cargo test -q -p sluicegate --lib --features "$more"
+cargo test -q -p sluicegate --test per_cpu --features "$more"
+cargo test -q -p sluicegate --test engine --features "$more" -- time_limit:: rate_limited:: sharded:: leases::
+cargo test -q -p sluicegate --doc --features "$more" -- tokio time_limit rate_limited
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do
