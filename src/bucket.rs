@@ -70,6 +70,7 @@
 
 pub(crate) mod accrual;
 pub(crate) mod carry;
+pub(crate) mod charge;
 mod credit;
 #[cfg(feature = "wait")]
 mod foreseen;

@@ -13,9 +13,9 @@ use crate::wait::error::AcquireError;
 use crate::wait::line;
 
 use super::BucketCore;
+use super::charge::{Refusal, Spend, all_of, into_debt};
 use super::level::{Level, UNIT};
 use super::reserved::ReservedCapacity;
-use super::spend::{Refusal, Spend, all_of, into_debt};
 use super::terms::Terms;
 
 /// The request that a reservation is for.

@@ -92,7 +92,8 @@ use crate::time::clock::Clock;
 
 use super::BucketCore;
 use super::carry::Carry;
-use super::spend::{Charge, NotSpent, Refusal, Spend, Spent, all_of, all_there_is, up_to};
+use super::charge::{Charge, Refusal, Spend, all_of, all_there_is, up_to};
+use super::spend::{NotSpent, Spent};
 use super::terms::Terms;
 
 use self::given_back::GivenBack;

@@ -14,27 +14,10 @@ use crate::sync::Word;
 use crate::time::clock::Clock;
 
 use super::BucketCore;
+use super::charge::{Charge, Refusal, Spend, all_of, all_there_is, into_debt, leaving, up_to};
 use super::level::{Level, UNIT};
 use super::reserved::ReservedCapacity;
 use super::terms::Terms;
-
-/// The decision of an operation, given the terms and the balance.
-pub(crate) type Charge = Result<Spend, Refusal>;
-
-pub(crate) enum Spend {
-    /// Grants no permits and leaves everything unchanged.
-    Nothing,
-    /// Spends `cost` quarter-units, which is more than 0, and grants `permits`. If `is_forced`, then
-    /// also while others wait in line.
-    Some { permits: u64, cost: i64, is_forced: bool },
-}
-
-pub(crate) enum Refusal {
-    /// Refused until there are `wanted` quarter-units.
-    Wait { wanted: i64 },
-    /// Refused for ever: more than `limit` permits are never granted.
-    TooLarge { limit: u64 },
-}
 
 /// The result of one attempt.
 enum Attempt {
@@ -352,65 +335,6 @@ impl Spent {
     #[inline(always)]
     pub(crate) fn grant(self) -> Grant {
         self.grant
-    }
-}
-
-/// Decides on all of `permits` or none.
-#[inline(always)]
-pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
-    if permits == 0 {
-        return Ok(Spend::Nothing);
-    }
-    match terms.cost(permits) {
-        Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost, is_forced: false }),
-        Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
-        _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
-    }
-}
-
-/// Decides on all of `permits` or none, so that `reserve` permits at least remain.
-#[inline(always)]
-pub(crate) fn leaving(permits: u64, reserve: u64, terms: &Terms, balance: i64) -> Charge {
-    if permits == 0 {
-        return Ok(Spend::Nothing);
-    }
-    // What both cost has to be there, and more is not spent than the permits cost.
-    match all_of(permits.saturating_add(reserve), terms, balance) {
-        Ok(_) => {
-            Ok(Spend::Some { permits, cost: terms.cost(permits).unwrap_or(0), is_forced: false })
-        }
-        Err(Refusal::TooLarge { limit }) => {
-            Err(Refusal::TooLarge { limit: limit.saturating_sub(reserve) })
-        }
-        wait => wait,
-    }
-}
-
-/// Decides on as many of `permits` as the balance covers. With none, the first permit is the one
-/// refused.
-pub(crate) fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
-    all_of(permits.min(terms.permits_in(balance).max(1)), terms, balance)
-}
-
-/// Decides on all of `permits`, on credit if need be.
-pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
-    let deepest = terms.deepest();
-    let most = (terms.capacity as i64).saturating_sub(deepest);
-    match terms.cost(permits) {
-        Some(0) => Ok(Spend::Nothing),
-        Some(cost) if balance.saturating_sub(cost) >= deepest => {
-            Ok(Spend::Some { permits, cost, is_forced: true })
-        }
-        Some(cost) if cost <= most => Err(Refusal::Wait { wanted: deepest.saturating_add(cost) }),
-        _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
-    }
-}
-
-/// Decides on the whole balance, including a fraction of a permit.
-pub(crate) fn all_there_is(terms: &Terms, balance: i64) -> Spend {
-    match balance {
-        ..=0 => Spend::Nothing,
-        cost => Spend::Some { permits: terms.permits_in(balance), cost, is_forced: false },
     }
 }
 

@@ -15,10 +15,11 @@ use crate::wait::queue::WaitQueue;
 use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 
 use super::BucketCore;
+use super::charge::{Refusal, Spend, all_of};
 use super::foreseen::Foreseen;
 use super::level::{Level, UNIT};
 use super::reserved::ReservedCapacity;
-use super::spend::{NotSpent, Refusal, Spend, all_of};
+use super::spend::NotSpent;
 use super::terms::Terms;
 
 impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {

@@ -37,10 +37,8 @@ pub enum WhenFull {
 #[cfg(feature = "keyed")]
 #[derive(Clone, Copy)]
 pub(crate) enum Request {
-    /// This many permits or none.
-    All(u64),
-    /// This many permits or none, so that as many as the second number remain.
-    Leaving(u64, u64),
+    /// So many permits or none, and a reserve that has to remain.
+    All { permits: u64, reserve: u64 },
     /// Up to this many permits, as many as are available.
     UpTo(u64),
 }
@@ -49,9 +47,7 @@ pub(crate) enum Request {
 impl Request {
     pub(crate) fn permits(self) -> u64 {
         match self {
-            Request::All(permits) | Request::Leaving(permits, _) | Request::UpTo(permits) => {
-                permits
-            }
+            Request::All { permits, .. } | Request::UpTo(permits) => permits,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! without a mask.
 
 use crate::bucket::BucketCore;
-use crate::bucket::spend::{Spent, all_of};
+use crate::bucket::charge::all_of;
+use crate::bucket::spend::Spent;
 use crate::bucket::terms::Terms;
 use crate::contention::Pauses;
 use crate::decision::denied::{Denied, Shortfall};

@@ -79,8 +79,8 @@ macro_rules! leaving {
             /// Takes all of `permits`, or none if fewer than `reserve` would remain.
             ///
             /// A request of less importance leaves so much for others: see
-            /// [`Leaving`](crate::share::Leaving). Exact under contention, by one compare-and-swap;
-            /// a denial writes nothing. In all else the same as [`try_acquire`](Self::try_acquire).
+            /// [`Leaving`](crate::share::Leaving). Exact under contention, by one compare-and-swap. In
+            /// all else the same as [`try_acquire`](Self::try_acquire).
             ///
             /// # Errors
             ///
@@ -134,6 +134,18 @@ macro_rules! leaving {
 }
 
 pub(crate) use leaving;
+
+/// Returns as much of a reserve as counts beside `permits`: none of it beside 0, and no more than makes
+/// `u64::MAX` with them, which no limit is.
+#[inline(always)]
+pub(crate) const fn counted_beside(permits: u64, reserve: u64) -> u64 {
+    let most = u64::MAX - permits;
+    match permits {
+        0 => 0,
+        _ if reserve > most => most,
+        _ => reserve,
+    }
+}
 
 /// Forwards both verbs to the limiter behind a pointer.
 macro_rules! through {

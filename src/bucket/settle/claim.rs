@@ -1,9 +1,10 @@
 //! The loop that takes from the word and the lots.
 
 use crate::bucket::BucketCore;
+use crate::bucket::charge::{Charge, Refusal, Spend};
 use crate::bucket::level::Level;
 use crate::bucket::reserved::ReservedCapacity;
-use crate::bucket::spend::{Charge, NotSpent, Refusal, Spend};
+use crate::bucket::spend::NotSpent;
 use crate::bucket::terms::Terms;
 use crate::contention::Contender;
 use crate::decision::grant::Grant;

@@ -84,7 +84,7 @@ where
             let keys = keys.iter().flatten().copied();
             for ((key, place), known) in iter::zip(iter::zip(keys, places), known) {
                 let said = known.unwrap_or_else(|| {
-                    self.spend_at(place, key, Request::All(permits), acquire, alone)
+                    self.spend_at(place, key, Request::All { permits, reserve: 0 }, acquire, alone)
                 });
                 self.observer.decided(key, permits, said.as_ref());
                 answer(index, said);

@@ -20,8 +20,8 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use crate::bucket::carry::Holding;
+use crate::bucket::charge::{Charge, Spend};
 use crate::bucket::level::Level;
-use crate::bucket::spend::{Charge, Spend};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;

@@ -5,7 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use crate::bucket::carry::Carry;
-use crate::bucket::spend::{Charge, all_there_is, into_debt, leaving};
+use crate::bucket::charge::{Charge, all_there_is, into_debt, leaving};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
@@ -61,7 +61,7 @@ where
         O: Observe<Q>,
     {
         let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
-        self.spend_by(key, Request::Leaving(permits, reserve), charge)
+        self.spend_by(key, Request::All { permits, reserve }, charge)
     }
 
     /// Returns the answer that [`try_acquire_leaving`](Keyed::try_acquire_leaving) would give now, as
@@ -96,7 +96,7 @@ where
         O: Observe<Q>,
     {
         let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
-        self.spend_by(key, Request::All(permits), charge)
+        self.spend_by(key, Request::All { permits, reserve: 0 }, charge)
     }
 
     /// Takes the whole balance of the key, including a fraction of a permit; grants the whole

@@ -44,7 +44,7 @@ where
         self.spend_at(
             KeyPlace::of_hash(hash),
             key,
-            Request::All(permits),
+            Request::All { permits, reserve: 0 },
             move |limiter, terms, state, now_nanos| {
                 limiter.acquire::<true>(terms, state, permits, now_nanos)
             },

@@ -60,7 +60,7 @@ where
         // The first closure has one call site, so the compiler inlines it.
         self.spend(
             key,
-            Request::All(permits),
+            Request::All { permits, reserve: 0 },
             move |limiter, terms, state, now_nanos| {
                 limiter.acquire::<true>(terms, state, permits, now_nanos)
             },
@@ -256,8 +256,7 @@ where
             Err(no_room) => {
                 let (Grant { permits, forecast }, wait) = (no_room.fresh, no_room.retry_after);
                 match request {
-                    Request::All(_) => self.overflow.answer(permits, 0, forecast, wait),
-                    Request::Leaving(_, reserve) => {
+                    Request::All { reserve, .. } => {
                         self.overflow.answer(permits, reserve, forecast, wait)
                     }
                     Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, wait),

@@ -5,6 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::observe::Observe;
+use crate::share::leaving::counted_beside;
 use crate::time::clock::Clock;
 
 use super::KeyTable;
@@ -56,7 +57,7 @@ where
 {
     /// Takes `permits`, of which there is one at least. The observer is not told.
     fn take_leaving(&self, key: &K, permits: u64, reserve: u64) -> Result<Grant, Denied> {
-        let together = permits.saturating_add(reserve);
+        let together = permits + counted_beside(permits, reserve);
         if together > self.tier.burst {
             return Err(self.too_large().leaving(reserve));
         }

@@ -10,6 +10,7 @@ use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::keyed::observe::Observe;
+use crate::share::leaving::counted_beside;
 use crate::time::clock::Clock;
 
 use super::KeyTable;
@@ -118,7 +119,7 @@ where
     O: Observe<K>,
 {
     pub(super) fn peek(&self, key: &K, permits: u64, reserve: u64) -> Result<Grant, Denied> {
-        let together = if permits == 0 { 0 } else { permits.saturating_add(reserve) };
+        let together = permits + counted_beside(permits, reserve);
         if together > self.tier.burst {
             return Err(self.too_large().leaving(reserve));
         }

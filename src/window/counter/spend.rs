@@ -7,6 +7,7 @@ use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::decision::undo::Debit;
+use crate::share::leaving::counted_beside;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 use crate::window::gate::is_gated;
@@ -35,15 +36,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         permits: u64,
         reserve: u64,
     ) -> Result<Grant, Denied> {
-        if permits == 0 {
-            return self.peek(0);
-        }
-        let answer = match permits.checked_add(reserve) {
-            Some(together) => self.spend::<SPEND, _>(reserve, |_| together, Granted::grant),
-            // More than any limit.
-            None => self.peek(u64::MAX),
-        };
-        answer.map_err(|denied| denied.leaving(reserve))
+        let kept = counted_beside(permits, reserve);
+        self.spend::<SPEND, _>(kept, |_| permits + kept, Granted::grant)
+            .map_err(|denied| denied.leaving(reserve))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {

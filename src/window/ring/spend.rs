@@ -7,6 +7,7 @@ use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::decision::undo::Debit;
+use crate::share::leaving::counted_beside;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
@@ -53,22 +54,13 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     #[inline]
     pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
-        match permits.checked_add(reserve) {
-            _ if permits == 0 => self.peek(0),
-            Some(_) => self.spend(permits, reserve, |granted| granted.grant),
-            // More than any limit.
-            None => self.peek(u64::MAX),
-        }
-        .map_err(|denied| denied.leaving(reserve))
+        self.spend(permits, counted_beside(permits, reserve), |granted| granted.grant)
+            .map_err(|denied| denied.leaving(reserve))
     }
 
     pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
-        let together = match permits.checked_add(reserve) {
-            _ if permits == 0 => return self.peek(0),
-            Some(together) => together,
-            None => return self.peek(u64::MAX).map_err(|denied| denied.leaving(reserve)),
-        };
-        self.spend_from::<false>(self.load(), self.now(), false, reserve, |_| together)
+        let (now, kept) = (self.now(), counted_beside(permits, reserve));
+        self.spend_from::<false>(self.load(), now, false, kept, |_| permits + kept)
             .map(|granted| granted.grant)
             .map_err(|denied| denied.leaving(reserve))
     }
@@ -100,9 +92,12 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.hot.word().load(Acquire)
     }
 
-    /// Spends `permits`, if `reserve` more are there, and returns the part of the answer that `part` takes.
-    /// Their sum is no more than `u64::MAX`. Inlined as far as the usual case: the word is open in the current tick, permits are available, and no starved caller is
-    /// announced. Takes each answer apart by itself, for the reason that `CounterCore::spend_at` gives.
+    /// Spends `permits`, if `reserve` more are there, and returns the part of the answer that `part` takes. The
+    /// sum of both fits.
+    ///
+    /// Inlined as far as the usual case: the word is open in the current tick, permits are available, and no
+    /// starved caller is announced. Takes each answer apart by itself, for the reason that
+    /// `CounterCore::spend_at` gives.
     #[inline(always)]
     fn spend<P>(
         &self,

@@ -4,9 +4,9 @@
 use alloc::sync::Arc;
 use core::cell::Cell;
 
+use crate::bucket::charge::Spend;
 use crate::bucket::level::Level;
 use crate::bucket::reserve::{BalanceAt, ReservationRequest};
-use crate::bucket::spend::Spend;
 use crate::bucket::terms::Terms;
 use crate::decision::receipt::revert;
 use crate::keyed::exact::per_key::Answer;

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::bucket::spend::{all_of, up_to};
+use crate::bucket::charge::{all_of, up_to};
 use crate::bucket::terms::Terms;
 use crate::keyed::exact::per_key::{Answer, Engine, Settled};
 use crate::sync::AtomicWord;

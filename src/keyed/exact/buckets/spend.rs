@@ -1,7 +1,8 @@
 //! The loop that spends from the level of one key, under terms that cannot change meanwhile.
 
+use crate::bucket::charge::{Charge, Spend};
 use crate::bucket::level::Level;
-use crate::bucket::spend::{Charge, NotSpent, Spend};
+use crate::bucket::spend::NotSpent;
 use crate::bucket::terms::Terms;
 use crate::contention::Pauses;
 use crate::decision::denied::Denied;
@@ -119,7 +120,7 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
-    use crate::bucket::spend::all_of;
+    use crate::bucket::charge::all_of;
     use crate::quota;
 
     /// Another caller is granted seven permits between this caller's decision and its CAS.
