@@ -2,8 +2,9 @@
 # The loom models, their canary and refused designs, and the mutants of the real
 # code, each of which a model must catch.
 #
-#   ci/loom.sh              models, then the mutants that are not in the ledger as they are
-#                           now, as many as MUTANT_MINUTES (10) of a processor are enough for
+#   ci/loom.sh              models, but for slow ones that have not changed since they passed; then the
+#                           mutants that are not in the ledger as they are now, as many as
+#                           MUTANT_MINUTES (10) of a processor are enough for
 #   ci/loom.sh --mutants    only those mutants, all of them
 #   ci/loom.sh --all        all of both, in full
 #   ci/loom.sh --deep       models only, with one preemption more than they set
@@ -13,9 +14,10 @@
 # caught, with a hash of what that depends on (loom-tests/mutator/src/ledger.rs). It is
 # written anew at the end of each run; commit it. One that is older costs time, no more.
 #
-# A model explores with the bound on preemptions that it sets. Those that take 2 seconds of a
-# processor and more are listed in loom-tests/generated/SLOW_MODELS, and explore in full in
-# `--all` only: otherwise with one preemption less, or two if they take 100 seconds.
+# A model explores with the bound on preemptions that it sets. Models that take 2 seconds of a processor and more
+# are listed in loom-tests/generated/SLOW_MODELS, with the seconds and a hash as mutants have. An ordinary run leaves
+# out slow models whose hash is there, and explores the others with one preemption less, or two if they take
+# 100 seconds. `--all` explores all of them in full.
 #
 # LOOM_MAX_PREEMPTIONS=n takes the place of all bounds, in the models and the
 # mutants alike; the ledgers are then neither read nor written. The number of executions of
@@ -75,7 +77,7 @@ model() {
     grep -q '^test result: ok. 1 passed' "$log" || { cat "$log"; echo "loom: $file: $name fails"; touch "$work/failed"; }
     echo "$file $name $took $fewer" >>"$work/models.times"
     finished=$(wc -l <"$work/models.times")
-    [ $((finished % 20)) != 0 ] || echo "$finished of $(wc -l <"$work/models.list") models"
+    [ $((finished % 20)) != 0 ] || echo "$finished of $(wc -l <"$work/models.run") models"
 }
 
 run_models() {
@@ -87,14 +89,22 @@ run_models() {
         || { echo "loom: loom-tests/models.rs does not have each file of loom-tests/tests"; exit 1; }
     binary=$(binaries_of --test models)
     "$binary" --list --format terse | sed -n "s|\(.*\)::\(.*\): test$|\1 \2 $binary|p" >"$work/models.list"
+    "$mutator" models >"$work/models.hashes"
+    # Of each model the seconds that it takes, and how many preemptions fewer it gets. Slow ones that passed as they are: none.
+    awk -v slow="$slow" -v hashes="$work/models.hashes" -v unchanged="$work/models.unchanged" \
+        -v ordinary="$([[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]] && echo 1)" '
+        BEGIN { printf "" >unchanged }
+        FILENAME == slow { took[$1, $2] = $3; passed[$1, $2] = $4; next }
+        FILENAME == hashes { hash[$1, $2] = $3; next }
+        { seconds = took[$1, $2] + 0 }
+        ordinary && seconds >= 2 && $1 != "refused" && $2 !~ /^canary_/ && passed[$1, $2] == hash[$1, $2] { print $1, $2 >unchanged; next }
+        { print seconds, ordinary ? (seconds >= 2) + (seconds >= 100) : 0, $0 }
+    ' "$slow" "$work/models.hashes" "$work/models.list" | sort -rn | cut -d' ' -f2- >"$work/models.run"
     export -f model cpu_seconds
-    awk -v slow="$slow" -v ordinary="$([[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]] && echo 1)" '
-        FILENAME == slow { took[$1, $2] = $3; next }
-        { seconds = took[$1, $2] + 0; print seconds, ordinary ? (seconds >= 2) + (seconds >= 100) : 0, $0 }
-    ' "$slow" "$work/models.list" | sort -rn | cut -d' ' -f2- | xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _
+    xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _ <"$work/models.run"
     (cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
     [ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
-    count() { grep -cE "$1" "$work/models.list" || true; }
+    count() { cut -d' ' -f2- "$work/models.run" | grep -cE "$1" || true; }
     canaries=$(count ' canary_')
     # The designs, and a control that the same models let pass.
     refused=$(count '^refused .*exceed')
@@ -102,16 +112,19 @@ run_models() {
     passed=$(($(count .) - canaries - refused - names))
     [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
     echo "models: $passed passed, canaries: $canaries caught, refused designs: $refused caught ($SECONDS s)"
+    [ ! -s "$work/models.unchanged" ] || echo "left for ci/loom.sh --all: $(wc -l <"$work/models.unchanged") slow models, unchanged since they passed"
     printf '\nslowest models, by seconds of a processor\n'
     sort -rn -k 3 "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $3, $1, $2 }'
     awk '$4 > 0 { n++ } END { if (n) print n " slow models explored with fewer preemptions than they set: ci/loom.sh --all explores them in full" }' \
         "$work/models.times"
     [[ -z ${LOOM_MAX_PREEMPTIONS:-} && ${1:-} =~ ^(--all)?$ ]] || return 0
-    # Those that were explored in full, by what they took now, and the others by what they took then.
-    awk -v slow="$slow" '
-        FILENAME == slow { took[$1, $2] = $3; next }
-        { seconds = $4 > 0 ? took[$1, $2] : $3; if (seconds >= 2) print $1, $2, seconds }
-    ' "$slow" "$work/models.times" | sort >"$work/models.slow"
+    # The seconds of models that were explored in full, as they took now; of the others, as they took then.
+    awk -v slow="$slow" -v hashes="$work/models.hashes" -v times="$work/models.times" '
+        FILENAME == slow { took[$1, $2] = $3; passed[$1, $2] = $4; next }
+        FILENAME == hashes { hash[$1, $2] = $3; next }
+        FILENAME == times { if ($4 == 0) took[$1, $2] = $3; passed[$1, $2] = hash[$1, $2]; next }
+        took[$1, $2] >= 2 { print $1, $2, took[$1, $2], passed[$1, $2] }
+    ' "$slow" "$work/models.hashes" "$work/models.times" "$work/models.list" | sort >"$work/models.slow"
     cmp -s "$work/models.slow" "$slow" || cp "$work/models.slow" "$slow"
 }
 if [ "${1:-}" != --mutants ]; then run_models "${1:-}"; fi

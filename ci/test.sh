@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tests of an ordinary run: installs what they need; then
 # unit, behaviour, property and documentation tests of all crates, with a real Redis and a page in a real browser; and the
-# loom models, with the mutants that have changed. ci/deep.sh has the rest, and says what that is.
+# loom models, with the slow ones and the mutants that have changed. ci/deep.sh has the rest, and says what that is.
 #
 #   ci/test.sh          all of it
 #   ci/test.sh quick    for work in progress: unit and behaviour tests of the engine and
@@ -54,7 +54,7 @@ SLUICEGATE=${CARGO_TARGET_DIR:-target}/debug/sluicegate ci/openapi.sh check
 step "documentation tests"
 cargo test "${packages[@]}" --doc
 
-step "loom models, and the mutants that have changed"
+step "loom models: the quick ones, and slow ones and mutants that have changed"
 # With the program of the mutants that is built already: for that alone, cargo would build its dependencies anew.
 MUTATOR=${CARGO_TARGET_DIR:-target}/debug/sluicegate-mutator MUTANT_MINUTES=${MUTANT_MINUTES:-3} ci/loom.sh
 

@@ -1,12 +1,12 @@
-//! Hashes of what an earlier result depends on: `ci/loom.sh` runs a mutant again when its hash is
-//! another than in its ledger of caught mutants.
+//! Hashes of what an earlier result depends on: `ci/loom.sh` runs a mutant, or a model that takes long, again
+//! when its hash is another than in its ledger.
 //!
-//! The hash of a mutant is that of the files it changes, as changed; of its models with the helpers in their
-//! files and the modules of `loom-tests/src` that these use; and of the version and the profile of loom.
-//! Comments, white space and unit tests do not count.
+//! The hash of a mutant covers the files it changes, as changed; the hash of a model covers the modules of the
+//! engine with a `// MODEL:` comment that names it. Both cover the models with the helpers in their files, the modules of
+//! `loom-tests/src` that these use, and the version and the profile of loom. Comments, white space and unit tests
+//! do not count.
 //!
-//! A model may run code of other files than the mutant changes, and a change there could let the mutant
-//! escape. `ci/loom.sh --all` is for that.
+//! Models run other code too, and a change there could break a model, or let a mutant escape. `ci/loom.sh --all` is for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -16,6 +16,9 @@ use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use crate::table::{Table, text_of};
+
+/// The folders with the code that models run.
+const SOURCES: [&str; 1] = ["src"];
 
 /// The modules that all models use, by `loom-tests/src/lib.rs`.
 const SHARED_BY_ALL: [&str; 5] = ["clock", "explore", "ledger", "lib", "subject"];
@@ -40,6 +43,55 @@ pub(crate) fn print_mutants(table: &Table) -> Result<(), String> {
         println!("{name} {} {}", hash_of(&texts), mutant.models.join(","));
     }
     Ok(())
+}
+
+/// Prints `FILE MODEL HASH` of each model. One that no source names depends on all of them.
+pub(crate) fn print_models() -> Result<(), String> {
+    let models = Models::read()?;
+    let modules = modules_of_sources()?;
+    for (model, file) in &models.file_of {
+        let is_run = |module: &&Module| module.models.contains(model);
+        let all = !modules.iter().any(|module| is_run(&module));
+        let run = modules.iter().filter(|module| all || module.name == "sync" || is_run(module));
+        let mut texts: Vec<_> = run.map(|it| (it.name.clone(), it.hash.clone())).collect();
+        let only = std::slice::from_ref(model);
+        texts.push((file.clone(), without_other_models(&models.texts[file], only)));
+        texts.push(("shared".to_owned(), models.shared[file].clone()));
+        println!("{file} {model} {}", hash_of(&texts));
+    }
+    Ok(())
+}
+
+/// A module at the root of a crate, with all below it.
+struct Module {
+    name: String,
+    hash: String,
+    /// The names in its comments, of which some are models.
+    models: BTreeSet<String>,
+}
+
+fn modules_of_sources() -> Result<Vec<Module>, String> {
+    let name = regex("`([a-z0-9_]+)`")?;
+    let mut texts: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for root in SOURCES.map(Path::new) {
+        for path in rust_files(root)? {
+            let below = path.strip_prefix(root).unwrap_or(&path).with_extension("");
+            let module = below.components().next();
+            let module =
+                module.map_or_else(String::new, |it| it.as_os_str().to_string_lossy().into());
+            texts.entry(module).or_default().push((path.display().to_string(), text_of(&path)?));
+        }
+    }
+    let module = |(module, texts): (String, Vec<(String, String)>)| Module {
+        name: module,
+        hash: hash_of(&texts),
+        models: texts
+            .iter()
+            .flat_map(|(_, text)| name.captures_iter(text))
+            .map(|found| found[1].to_owned())
+            .collect(),
+    };
+    Ok(texts.into_iter().map(module).collect())
 }
 
 /// The files of models.

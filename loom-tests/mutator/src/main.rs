@@ -4,6 +4,7 @@
 //! mutator check TABLES...             each mutant is one of the sources as they are
 //! mutator names TABLES                the names
 //! mutator list TABLES                 NAME HASH MODEL,MODEL of each, see `ledger`
+//! mutator models                      FILE MODEL HASH of each model, see `ledger`
 //! mutator apply TABLES NAME FOLDER    writes the mutant into this copy of the sources
 //! mutator restore TABLES NAME FOLDER  puts the sources back
 //! ```
@@ -41,13 +42,14 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             Ok(())
         }
         ["list", tables] => ledger::print_mutants(&read(tables)?),
+        ["models"] => ledger::print_models(),
         ["apply", tables, name, folder] => {
             write(folder, &table_with(&read(tables)?, name)?.applied()?)
         }
         ["restore", tables, name, folder] => {
             write(folder, &table_with(&read(tables)?, name)?.sources()?)
         }
-        _ => Err("usage: mutator check TABLES... | names TABLES | list TABLES | \
+        _ => Err("usage: mutator check TABLES... | names TABLES | list TABLES | models | \
                   apply TABLES NAME FOLDER | restore TABLES NAME FOLDER"
             .to_owned()),
     }
