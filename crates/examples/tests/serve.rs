@@ -37,6 +37,11 @@ struct Shell {
 
 impl Shell {
     fn new(folder: &Path) -> Shell {
+        for needed in ["curl", "redis-server", "redis-cli"] {
+            let found = Command::new(needed).arg("--version").output();
+            // The blocks would wait for it.
+            assert!(found.is_ok(), "the page needs {needed}: `ci/setup.sh base` installs it");
+        }
         fs::create_dir(folder.join("bin")).unwrap();
         // All are held until all are chosen, so that they differ.
         let free = PORTS.map(|port| (port, free()));
