@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
-use sluicegate::compose::{All, Estimates};
-use sluicegate::settle::Settle;
+use sluicegate::compose::All;
+use sluicegate::settle::{Estimates, Settle};
 use sluicegate::{Clock, Denied, Limiter, ManualClock, Quota, quota};
 
 const ZONE: &str = "America/Los_Angeles";

@@ -10,8 +10,6 @@ mod top_up;
 #[cfg(feature = "alloc")]
 pub use self::all::All;
 #[cfg(feature = "alloc")]
-pub use self::all::settle::Estimates;
-#[cfg(feature = "alloc")]
 pub use self::counted::Counted;
 #[cfg(feature = "alloc")]
 pub use self::counted::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};

@@ -1,9 +1,13 @@
 //! The verb of limiters whose grants can be settled.
 
 pub(crate) mod estimate;
+#[cfg(feature = "alloc")]
+pub(crate) mod estimates;
 
 pub use self::estimate::Estimate;
 pub use self::estimate::detached::Detached;
+#[cfg(feature = "alloc")]
+pub use self::estimates::{Estimates, Settling};
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::settled::{Settled, Unpaid};
 
@@ -35,36 +39,21 @@ use crate::limiter::Limiter;
 /// off. A `TopUp` gives back by receipts.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
+/// Estimates of several limiters, or of none of them, are `Estimates`.
 ///
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Denied, FixedWindow, quota, rate};
+/// use sluicegate::{FixedWindow, quota, rate};
 /// use sluicegate::bucket::SettleableBucket;
-/// use sluicegate::settle::{Estimate, Settle};
-///
-/// /// Takes the estimate from each limiter, or nothing from any.
-/// fn admit<'a>(limits: &'a [Box<dyn Settle>], tokens: u64) -> Result<Vec<Estimate<'a>>, Denied> {
-///     // If one is denied, those before it are settled with nothing.
-///     let mut estimates: Vec<Estimate<'a>> = Vec::new();
-///     for limit in limits {
-///         match limit.try_acquire_settleable(tokens) {
-///             Ok(estimate) => estimates.push(estimate),
-///             Err(denied) => {
-///                 estimates.iter_mut().for_each(|estimate| _ = estimate.give_back(tokens));
-///                 return Err(denied);
-///             }
-///         }
-///     }
-///     Ok(estimates)
-/// }
+/// use sluicegate::settle::Settle;
 ///
 /// let limits: [Box<dyn Settle>; 2] = [
 ///     Box::new(SettleableBucket::new(quota!(10_000 / minute))),
 ///     Box::new(FixedWindow::new(rate!(100_000 / day))?),
 /// ];
-/// for estimate in admit(&limits, 4_000)? {
-///     estimate.settle(2_600)?;
+/// for limit in &limits {
+///     limit.try_acquire_settleable(4_000)?.settle(2_600)?;
 /// }
 /// assert_eq!(limits[1].peek(0)?.remaining(), 97_400);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

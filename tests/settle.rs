@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::compose::{All, Counted, Estimates, Gate, GateMode, SettledCounts, Unlimited};
+use sluicegate::compose::{All, Counted, Gate, GateMode, SettledCounts, Unlimited};
 use sluicegate::keyed::{Each, KeyEstimate};
-use sluicegate::settle::{Estimate, Settle, Settled, Unpaid};
+use sluicegate::settle::{Estimate, Estimates, Settle, Settled, Unpaid};
 use sluicegate::wait::{AcquireError, Queued, Reservation, Reserve};
 use sluicegate::window::MultiWindow;
 use sluicegate::*;

@@ -1,5 +1,7 @@
 //! Estimates of several limiters at once.
 
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -71,7 +73,7 @@ fn each_part_has_an_amount_of_its_own() {
     });
     let estimates = estimates.unwrap();
     assert_eq!(asked, [0, 1, 2]);
-    assert_eq!(estimates.parts().iter().map(Estimate::permits).collect::<Vec<_>>(), amounts);
+    assert_eq!(estimates.permits().collect::<Vec<_>>(), amounts);
     assert_eq!(estimates.grant().remaining(), 0);
     assert_eq!(left(&all), [7, 0, 20]);
     assert_eq!(all.try_acquire_settleable_each(|which| [1, 1, 1][which]).unwrap_err().which(), 1);
@@ -88,19 +90,64 @@ fn each_part_has_an_amount_of_its_own() {
 }
 
 #[test]
-fn parts_can_be_settled_apart() {
+fn a_part_gives_back_by_itself() {
     let clock = ManualClock::new();
     let all = windows(&clock);
-    let estimates = all.try_acquire_settleable_each(|which| [4, 5, 6][which]).unwrap();
+    let mut estimates = all.try_acquire_settleable_each(|which| [4, 5, 6][which]).unwrap();
     let shown = format!("{estimates:?}");
     assert!(shown.starts_with("[Estimate { permits: 4, "), "{shown}");
-    let mut parts = estimates.into_parts();
-    assert_eq!(parts[2].give_back(2), 2);
-    assert_eq!(parts.remove(0).settle(0).unwrap().given_back(), 4);
-    drop(parts);
-    assert_eq!(left(&all), [10, 10, 16]);
+    assert_eq!([0, 2, 3].map(|which| estimates.give_back(which, 2 + which as u64)), [2, 4, 0]);
+    assert_eq!(estimates.give_back(0, u64::MAX), 2);
+    drop(estimates);
+    assert_eq!(left(&all), [10, 10, 18]);
     let all_alike = all.try_acquire_settleable_each(|_| 5).unwrap().settle(4);
     assert!(all_alike.iter().all(|settled| settled.unwrap().given_back() == 1));
+}
+
+#[test]
+fn estimates_of_keys_of_several_stores_are_taken_together_or_not_at_all() {
+    let clock = ManualClock::new();
+    let store = |quota: Quota| {
+        let clock = &clock;
+        let make = move |_: &u64| Arc::new(SettleableBucket::with_clock(quota, clock));
+        Keyed::<u64, _>::with(Each::with_clock(make, clock))
+    };
+    let (requests, tokens) = (store(quota!(2 / hour)), store(quota!(1_000 / hour)));
+    let total = FixedWindow::with_clock(rate!(1_500 / hour), &clock).unwrap();
+    let left = || {
+        let of_key = |keyed: Grant| keyed.remaining();
+        let [one, other] = [1, 2].map(|key| requests.peek(&key, 0).map(of_key).unwrap());
+        let [model, all] =
+            [tokens.peek(&7, 0), total.peek(0)].map(|peeked| of_key(peeked.unwrap()));
+        [one, other, model, all]
+    };
+    let take = |user: &'static u64, permits: u64| {
+        Estimates::new()
+            .and(requests.try_acquire_settleable(user, 1))?
+            .and(tokens.try_acquire_settleable(&7, permits))?
+            .and(total.try_acquire_settleable(permits))
+    };
+    let first = take(&1, 900).unwrap();
+    assert_eq!(first.permits().collect::<Vec<_>>(), [1, 900, 900]);
+    assert_eq!((first.grant().remaining(), left()), (1, [1, 2, 100, 600]));
+    // The second denies, then the third, then the first: nothing is taken of any.
+    assert_eq!(take(&2, 101).unwrap_err().which(), 1);
+    total.try_acquire(550).unwrap();
+    assert_eq!(take(&2, 60).unwrap_err().which(), 2);
+    requests.try_acquire(&2, 2).unwrap();
+    assert_eq!(take(&2, 1).unwrap_err().which(), 0);
+    assert_eq!(left(), [1, 0, 100, 50]);
+    // Each with its own use, also beyond the estimate.
+    let settled = first.settle_each(|which| [1, 400, 930][which]);
+    let moved = settled.into_iter().map(Result::unwrap);
+    let moved: Vec<_> = moved.map(|it| (it.given_back(), it.taken_beyond())).collect();
+    assert_eq!(moved, [(0, 0), (500, 0), (0, 30)]);
+    assert_eq!(left(), [1, 0, 600, 20]);
+    // Dropped: it stays charged. None: nothing is settled.
+    drop(take(&1, 20).unwrap());
+    assert_eq!(left(), [0, 0, 580, 0]);
+    assert_eq!(Estimates::new().grant().remaining(), u64::MAX);
+    assert!(Estimates::default().settle(5).is_empty());
 }
 
 /// Grants to those who only look.
@@ -179,7 +226,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 enum Open<'a> {
     Each(Estimates<'a>),
-    Alike(Estimate<'a>),
+    Alike(Box<Estimate<'a>>),
 }
 
 proptest! {
@@ -202,7 +249,7 @@ proptest! {
                             (taken.map(Open::Each), amounts)
                         }
                         Step::TakeAlike(permits) => {
-                            (all.try_acquire_settleable(permits).map(Open::Alike), [permits; 3])
+                            (all.try_acquire_settleable(permits).map(Box::new).map(Open::Alike), [permits; 3])
                         }
                         _ => unreachable!(),
                     };

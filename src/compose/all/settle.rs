@@ -1,14 +1,13 @@
 //! Estimates of several limiters: an amount for all of them, or one for each.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::decision::settled::{Settled, Unpaid};
 use crate::settle::Settle;
 use crate::settle::estimate::detached::Detached;
 use crate::settle::estimate::{Estimate, Hold, Settles};
+use crate::settle::estimates::Estimates;
 
 use super::All;
 
@@ -51,7 +50,9 @@ impl<L: Settle> All<L> {
     /// ```
     #[doc(alias = "reserve", alias = "precharge")]
     pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
-        let Estimates { grant, parts } = self.try_acquire_settleable_each(|_| permits)?;
+        let parts = self.take_estimates(|_| permits)?;
+        let grant = parts.iter().map(Estimate::grant).min_by_key(Grant::remaining);
+        let grant = grant.unwrap_or(Grant::unused(permits, u64::MAX));
         let parts = parts.into_iter().map(|part| Some(part.detach())).collect();
         Ok(Estimate::of_each(grant, self, Hold::Each(parts), permits))
     }
@@ -101,9 +102,17 @@ impl<L: Settle> All<L> {
     /// ```
     pub fn try_acquire_settleable_each(
         &self,
-        mut permits: impl FnMut(usize) -> u64,
+        permits: impl FnMut(usize) -> u64,
     ) -> Result<Estimates<'_>, Denied> {
-        let amounts: Vec<u64> = (0..self.limiters.len()).map(&mut permits).collect();
+        self.take_estimates(permits).map(Estimates::of)
+    }
+
+    /// Takes the estimates, in the order of the limiters.
+    fn take_estimates(
+        &self,
+        permits: impl FnMut(usize) -> u64,
+    ) -> Result<Vec<Estimate<'_>>, Denied> {
+        let amounts: Vec<u64> = (0..self.limiters.len()).map(permits).collect();
         let scarcity = self.look(|limiter, which| limiter.peek(amounts[which]))?;
         let mut taken = Vec::with_capacity(amounts.len());
         for which in scarcity.order().map(usize::from) {
@@ -118,59 +127,7 @@ impl<L: Settle> All<L> {
             }
         }
         taken.sort_unstable_by_key(|&(which, _)| which);
-        let parts: Vec<Estimate<'_>> = taken.into_iter().map(|(_, estimate)| estimate).collect();
-        let scarcest = parts.iter().map(Estimate::grant).min_by_key(Grant::remaining);
-        Ok(Estimates { grant: scarcest.unwrap_or(scarcity.grant), parts })
-    }
-}
-
-/// The estimates of all limiters of an [`All`], to be settled with an amount for each of them.
-///
-/// [`All::try_acquire_settleable_each`] returns it. Dropping it keeps all of them charged as they are.
-#[must_use = "to drop estimates is to keep all of them charged"]
-pub struct Estimates<'a> {
-    grant: Grant,
-    parts: Vec<Estimate<'a>>,
-}
-
-impl<'a> Estimates<'a> {
-    /// Returns the grant of the limiter with the least left.
-    #[must_use]
-    pub fn grant(&self) -> Grant {
-        self.grant
-    }
-
-    /// Returns the estimate of each limiter, in the order of [`All::limiters`].
-    pub fn parts(&self) -> &[Estimate<'a>] {
-        &self.parts
-    }
-
-    /// Returns the estimate of each limiter, in the order of [`All::limiters`]: to give back a part of
-    /// some, or to settle them at different times.
-    #[must_use]
-    pub fn into_parts(self) -> Vec<Estimate<'a>> {
-        self.parts
-    }
-
-    /// Settles each estimate with `actual`, as [`Estimate::settle`] does. Returns their answers, in the
-    /// order of [`All::limiters`]. Allocates.
-    #[must_use = "it says what could not be charged"]
-    pub fn settle(self, actual: u64) -> Vec<Result<Settled, Unpaid>> {
-        self.settle_each(|_| actual)
-    }
-
-    /// Settles the estimate of each limiter with what `actual` returns for its index in
-    /// [`All::limiters`], as [`Estimate::settle`] does. Returns their answers, in the same order. Allocates.
-    #[must_use = "it says what could not be charged"]
-    pub fn settle_each(self, mut actual: impl FnMut(usize) -> u64) -> Vec<Result<Settled, Unpaid>> {
-        let parts = self.parts.into_iter().enumerate();
-        parts.map(|(which, estimate)| estimate.settle(actual(which))).collect()
-    }
-}
-
-impl fmt::Debug for Estimates<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.parts).finish()
+        Ok(taken.into_iter().map(|(_, estimate)| estimate).collect())
     }
 }
 

@@ -27,6 +27,7 @@ use crate::keyed::observe::Observe;
 use crate::limiter::Limiter;
 use crate::settle::Settle;
 use crate::settle::estimate::detached::Detached;
+use crate::settle::estimates::{Settling, settling};
 use crate::time::clock::Clock;
 
 use super::Keyed;
@@ -256,6 +257,10 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
         self.detached = self.detached.take().map(|detached| detached.less(permits));
         0
     }
+}
+
+impl<Q: ?Sized + fmt::Debug, L: Settle> Settling for KeyEstimate<'_, Q, L> {
+    settling!();
 }
 
 impl<Q: ?Sized + fmt::Debug, L> fmt::Debug for KeyEstimate<'_, Q, L> {
