@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::bucket::Carry;
 use sluicegate::keyed::{Each, WhenFull};
 use sluicegate::*;
 
@@ -106,4 +107,26 @@ fn threads_are_given_one_limiter_of_a_key_though_it_is_evicted_in_between() {
         }
     });
     assert_eq!(granted.into_inner(), 10);
+}
+
+#[test]
+fn the_limiters_of_all_keys_are_changed_at_once() {
+    let clock = ManualClock::new();
+    let users = each(&clock, 1_000, WhenFull::Deny);
+    let names: Vec<String> = (0..300).map(|number| number.to_string()).collect();
+    for name in &names {
+        users.try_acquire(name, 10).unwrap();
+    }
+    let mut changed = Vec::new();
+    users.for_each_limiter(|name, bucket| {
+        bucket.reconfigure(quota!(20 / second), Carry::Reset);
+        changed.push(name.clone());
+    });
+    changed.sort_by_key(|name| name.parse::<u64>().unwrap());
+    assert_eq!(changed, names);
+    for name in &names {
+        assert_eq!(users.try_acquire(name, 20).unwrap().remaining(), 0);
+    }
+    // One that comes later is as it is made.
+    assert!(users.try_acquire("late", 11).is_err());
 }

@@ -62,6 +62,41 @@ where
         let outcome = self.store.with_state(self.place(key), key, |limiter| call(limiter));
         outcome.map_err(|retry_after| Denied::Full { retry_after })
     }
+
+    /// Calls `call` with each key and its limiter: to change the quota of all keys, for instance.
+    ///
+    /// A key that is inserted meanwhile may be left out. So that it has the new quota too, let the closure of
+    /// [`Each::new`] return it before this is called.
+    ///
+    /// Holds the shared lock of one shard after the other, so its keys can be neither inserted nor removed
+    /// meanwhile; `call` must not use this store. If it panics, the limiters that it has changed stay so. Neither
+    /// allocates nor reads a clock, apart from what `call` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use sluicegate::{Keyed, TokenBucket, quota};
+    /// use sluicegate::bucket::Carry;
+    /// use sluicegate::keyed::Each;
+    ///
+    /// let quota = Mutex::new(quota!(10 / hour));
+    /// let each = Each::new(|_: &String| TokenBucket::new(*quota.lock().unwrap()));
+    /// let users = Keyed::<String, _>::with(each);
+    /// users.try_acquire("ada", 10)?;
+    ///
+    /// let twice = quota!(20 / hour);
+    /// *quota.lock().unwrap() = twice;
+    /// users.for_each_limiter(|_, bucket| bucket.reconfigure(twice, Carry::Reset));
+    /// assert!(users.try_acquire("ada", 10).is_ok());
+    /// assert!(users.try_acquire("bob", 20).is_ok());
+    /// # Ok::<(), sluicegate::Denied>(())
+    /// ```
+    pub fn for_each_limiter(&self, mut call: impl FnMut(&K, &L)) {
+        for shard in self.store.shards() {
+            shard.read().table.iter().for_each(|entry| call(&entry.key, &entry.state));
+        }
+    }
 }
 
 #[cfg(target_has_atomic = "ptr")]
