@@ -147,8 +147,8 @@ impl<S: Store> Hot<S> {
                     let left = self.keys.store().left(self.number(key));
                     events.extend(self.play(&[Step::Take(key, left)]));
                 }
-                Step::Change => self.keys.change(|_| ()),
-                Step::Fill(key) => self.keys.change(|store| Store::fill(store, self.number(key))),
+                Step::Change => self.keys.update(|_| ()),
+                Step::Fill(key) => self.keys.update(|store| Store::fill(store, self.number(key))),
                 Step::Set(nanos) => self.clock.set(nanos),
                 Step::RunAhead(nanos) => TestClock::run_ahead(nanos),
             }

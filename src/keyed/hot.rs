@@ -49,7 +49,7 @@
 //! prepayment passes an eighth of the burst over, and is good for as long as it takes to earn that.
 //!
 //! A change that resets or credits a key takes ticks that were taken before once more. So the
-//! prepaid permits have to be taken back after it: [`HotKeys::change`].
+//! prepaid permits have to be taken back after it: [`HotKeys::update`].
 
 // The documented page has the public methods in the order of these modules.
 mod constructors;
@@ -85,14 +85,14 @@ use self::seat_block::SeatBlock;
 /// | which place | the place of the thread's number, as in a [`Sharded`](crate::Sharded); or name one: [`place`](HotKeys::place) |
 /// | how much is prepaid | the permits that the call needs and twice those used of the last prepayment, from 16 to 1,024; but at most a quarter of the key's permits, divided by the places. If that is not 4 more than the call needs, nothing is prepaid, and the call asks the store. A small burst is never split |
 /// | a request larger than its seat's balance | takes the permits there, and the rest from the store; or else all of the rest from one other place |
-/// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`change`](HotKeys::change) |
+/// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`update`](HotKeys::update) |
 /// | denials | cached by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
 /// There is no `force` here, and no `drain` or `credit`; use those of a `Keyed` behind the seats. A
-/// `credit` needs a [`change`](HotKeys::change), as all that gives a key permits. `force` and
+/// `credit` needs an [`update`](HotKeys::update), as all that gives a key permits. `force` and
 /// `drain` do not, as far as the bound is concerned: permits in seats were paid for before. But
 /// they are still granted there, while the store counts a debt or has nothing. A change takes them
-/// back: `hot.change(|store| store.force("ada", 3))`.
+/// back: `hot.update(|store| store.force("ada", 3))`.
 ///
 /// # Examples
 ///
@@ -121,7 +121,7 @@ use self::seat_block::SeatBlock;
 ///   the other, so that only their sum is bounded. With the default hasher nobody can find two such
 ///   keys; a predictable hasher is not safe for keys that others choose.
 /// * A change that resets or credits a key, or gives it other terms, has to be made through
-///   [`change`](HotKeys::change), or permits prepaid before it come on top. They also come on top
+///   [`update`](HotKeys::update), or permits prepaid before it come on top. They also come on top
 ///   where a store starts a key again by itself, because the clock went back by more than a second
 ///   (for a table: or its skew, if that is more); the store's `healed` counts that.
 ///
@@ -159,7 +159,7 @@ impl<S> HotKeys<S> {
     /// Returns the store, for calls that only look at keys or take from them.
     ///
     /// A call that resets or credits a key, or gives it other terms, belongs in
-    /// [`change`](HotKeys::change).
+    /// [`update`](HotKeys::update).
     #[must_use]
     pub fn store(&self) -> &S {
         &self.store

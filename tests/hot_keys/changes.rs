@@ -57,7 +57,7 @@ fn a_change_takes_back_even_if_it_panics() {
         let limiter = HotKeys::with_places(table, 4).unwrap();
         draw_everywhere(&limiter);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            limiter.change(|table| {
+            limiter.update(|table| {
                 change(table);
                 panic!("half way");
             })
@@ -103,7 +103,7 @@ fn a_debt_behind_seats_keeps_the_bound_and_stops_them_only_within_a_change() {
         let taken = draw_everywhere(&limiter);
         let left = limiter.has(1);
         let forced = if is_within_a_change {
-            limiter.change(|keyed| keyed.force(&1, left + 5)).unwrap()
+            limiter.update(|keyed| keyed.force(&1, left + 5)).unwrap()
         } else {
             limiter.store().force(&1, left + 5).unwrap()
         };
@@ -123,7 +123,7 @@ fn a_change_of_terms_leaves_nothing_of_the_old() {
             let limiter = HotKeys::with_places(keyed, 4).unwrap();
             let taken = draw_everywhere(&limiter);
             let quota = QUOTA.with_burst(burst).unwrap();
-            limiter.change(|keyed| keyed.reconfigure(quota, carry));
+            limiter.update(|keyed| keyed.reconfigure(quota, carry));
             let has = limiter.has(1);
             assert!(has <= burst && taken > 0);
             let all = take_all(&limiter, &PLACES, 1);
@@ -148,10 +148,10 @@ fn a_key_that_changes_its_tier_has_what_that_tier_allows() {
     let limiter = HotKeys::with_places(Keyed::with(buckets), 4).unwrap();
     draw_everywhere(&limiter);
     tier.store(1, std::sync::atomic::Ordering::Relaxed);
-    limiter.change(|keyed| keyed.reassign(&1, Carry::Keep));
+    limiter.update(|keyed| keyed.reassign(&1, Carry::Keep));
     let all = take_all(&limiter, &PLACES, 1);
     assert!((80..=100).contains(&all), "{all}");
-    limiter.change(|keyed| keyed.reconfigure_tier(1, quota!(200 / second), Carry::Reset)).unwrap();
+    limiter.update(|keyed| keyed.reconfigure_tier(1, quota!(200 / second), Carry::Reset)).unwrap();
     let all = take_all(&limiter, &PLACES, 1);
     assert!((175..=200).contains(&all), "{all}");
 }
@@ -185,7 +185,7 @@ fn what_a_receipt_gives_back_is_there_once_the_last_denial_is_over() {
     limiter.reset_key(1);
     let receipt = limiter.store().try_acquire_revocable(&1, 1_000).unwrap();
     assert!(limiter.ask_at(0, 1, 1).is_err());
-    assert!(limiter.change(|_| receipt.give_back()));
+    assert!(limiter.update(|_| receipt.give_back()));
     assert!(limiter.ask_at(0, 1, 900).is_ok());
     // One that comes after a prepayment, or before one, takes nothing of that back.
     limiter.reset_key(1);
@@ -222,7 +222,7 @@ fn changed_under_way() -> (Arc<Meddling>, Arc<Meddled>) {
     let table = KeyTable::builder_with(QUOTA, Open::default(), Arc::clone(&clock));
     let limiter = Arc::new(HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap());
     let meddler = Arc::downgrade(&limiter);
-    let what = move || meddler.upgrade().unwrap().change(|_| ());
+    let what = move || meddler.upgrade().unwrap().update(|_| ());
     assert!(clock.what.set(Box::new(what)).is_ok());
     heat(&*limiter, 0, 1);
     assert!(limiter.ask_at(0, 1, 1).is_ok());

@@ -34,7 +34,7 @@ macro_rules! asks {
         }
 
         fn touch(&self) {
-            self $(.$field)* .change(|_| ());
+            self $(.$field)* .update(|_| ());
         }
 
         fn has(&self, key: u64) -> u64 {
@@ -51,11 +51,11 @@ macro_rules! asks {
 macro_rules! changes {
     () => {
         fn reset_key(&self, key: u64) {
-            self.change(|store| store.reset(&key));
+            self.update(|store| store.reset(&key));
         }
 
         fn remove(&self, key: u64) -> bool {
-            self.change(|store| store.remove(&key))
+            self.update(|store| store.remove(&key))
         }
     };
 }
@@ -92,11 +92,11 @@ impl<C: Clock + Sync> Hot for OfTable<'_, C> {
     asks!(self.keys);
 
     fn reset_key(&self, key: u64) {
-        self.keys.change(|_| self.table.reset(&key));
+        self.keys.update(|_| self.table.reset(&key));
     }
 
     fn remove(&self, key: u64) -> bool {
-        self.keys.change(|_| self.table.remove(&key))
+        self.keys.update(|_| self.table.remove(&key))
     }
 }
 

@@ -320,7 +320,7 @@ fn prepaid_permits_do_not_come_on_top_of_a_smaller_burst() {
     for _ in 0..3 {
         assert!(limiter.try_acquire(&1, 1).is_ok());
     }
-    let prepaid = limiter.change(|table| {
+    let prepaid = limiter.update(|table| {
         let prepaid = 997 - table.peek(&1, 0).unwrap().remaining();
         table.reconfigure(quota!(1_000 / second, burst 10)).unwrap();
         prepaid

@@ -210,7 +210,7 @@ fn a_refusal_kept_beside_a_seat_is_forgotten_if_the_change_goes_through_the_limi
         }
         assert!(limiter.is_hot(&1) && granted > 500 && limiter.try_acquire(&1, 1).is_err());
         if is_through {
-            limiter.change(|table| table.reconfigure(quota!(2_000 / hour)).unwrap());
+            limiter.update(|table| table.reconfigure(quota!(2_000 / hour)).unwrap());
         } else {
             limiter.store().reconfigure(quota!(2_000 / hour)).unwrap();
         }

@@ -140,7 +140,7 @@ fn a_credit_behind_seats_brings_nothing_back_that_was_prepaid() {
     assert!(users.is_hot(&7));
     let rest = users.store().peek(&7, 0).unwrap().remaining();
     assert!(rest < 9_000, "some are prepaid: {rest}");
-    users.change(|keyed| keyed.credit(&7, u64::MAX));
+    users.update(|keyed| keyed.credit(&7, u64::MAX));
     assert_eq!(users.store().drain(&7).unwrap().permits(), 10_000);
     assert!(users.try_acquire(&7, 1).is_err());
 }

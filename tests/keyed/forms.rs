@@ -128,7 +128,7 @@ fn wrappers_and_the_trait_of_all_stores_take_parts() {
         routes.try_acquire(&key, 1).unwrap();
     }
     // What a seat has left is lost.
-    routes.change(|_| ());
+    routes.update(|_| ());
     assert!(routes.try_acquire(&key, 401).is_err());
 
     let routes: Routes<'_> = keyed(quota!(1 / second), &clock);

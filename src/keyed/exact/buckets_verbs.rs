@@ -147,7 +147,7 @@ where
     /// interval refill. Holds the lock of the key's shard exclusively, so it waits for calls in
     /// progress for keys of that shard, and others wait for it. Does not allocate, unless it heals
     /// the store; reads the clock once. The observer is not told. Behind
-    /// [`HotKeys`](crate::keyed::HotKeys), call it within [`change`](crate::keyed::HotKeys::change).
+    /// [`HotKeys`](crate::keyed::HotKeys), call it within [`update`](crate::keyed::HotKeys::update).
     ///
     /// # Examples
     ///

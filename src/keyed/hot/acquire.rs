@@ -50,7 +50,7 @@ impl<S> HotKeys<S> {
             // No permits are wanted, or those of the seat are not good yet by this clock.
             return self.store.acquire(caller.hash, caller.key, permits);
         }
-        // ORDERING: Acquire, before anything else is loaded; pairs with `change`. A denial cached
+        // ORDERING: Acquire, before anything else is loaded; pairs with `update`. A denial cached
         // before a change is not repeated after it.
         // MODEL: `a_change_takes_back_what_was_drawn`.
         let changes = self.changes.load(Acquire);

@@ -136,22 +136,22 @@ impl<S> HotKeys<S> {
         prepaid.map_or_else(|| self.store.look(key, permits), Ok)
     }
 
-    /// Makes the key full again, by a [`change`](HotKeys::change): all prepaid permits, of other
+    /// Makes the key full again, by a [`update`](HotKeys::update): all prepaid permits, of other
     /// keys too, are taken back.
     pub fn reset<K: ?Sized>(&self, key: &K)
     where
         S: KeyStore<K>,
     {
-        self.change(|store| store.fill(key));
+        self.update(|store| store.fill(key));
     }
 
-    /// Removes the key from the store, by a [`change`](HotKeys::change): all prepaid permits, of
+    /// Removes the key from the store, by a [`update`](HotKeys::update): all prepaid permits, of
     /// other keys too, are taken back. Returns whether there was anything to forget.
     pub fn remove<K: ?Sized>(&self, key: &K) -> bool
     where
         S: KeyStore<K>,
     {
-        self.change(|store| store.forget(key))
+        self.update(|store| store.forget(key))
     }
 
     /// Returns whether the key has a seat, at any of the places.
@@ -174,9 +174,9 @@ impl<S> HotKeys<S> {
     /// `credit`, `reconfigure`, `reconfigure_tier`, `reassign`. Once this returns, no permit that was
     /// prepaid before can be taken any more, for any key; calls that are under way may still take
     /// some. Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
-    /// one table, each has its own seats, and each needs its own `change`.)
+    /// one table, each has its own seats, and each needs its own `update`.)
     ///
-    /// `drain`, `force` and `reserve` keep the bound without a `change`, but then the permits that are in
+    /// `drain`, `force` and `reserve` keep the bound without an `update`, but then the permits that are in
     /// seats are still granted.
     ///
     /// # Examples
@@ -187,11 +187,11 @@ impl<S> HotKeys<S> {
     ///
     /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour)));
     /// while limiter.try_acquire(&7, 1).is_ok() {}
-    /// limiter.change(|keyed| keyed.reset(&7));
+    /// limiter.update(|keyed| keyed.reset(&7));
     /// assert!(limiter.try_acquire(&7, 1).is_ok());
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
-    pub fn change<T>(&self, change: impl FnOnce(&S) -> T) -> T {
+    pub fn update<T>(&self, change: impl FnOnce(&S) -> T) -> T {
         // Taken back after the change, even if it panics half way.
         let _drawn = TakeBackOnDrop(self);
         change(&self.store)

@@ -14,7 +14,7 @@
 //! [`HotKeys`](crate::keyed::HotKeys) makes several calls for one request, so a request that is under way
 //! may combine permits prepaid under the old quota with others that are granted under the new one:
 //! each has ticks of its own, so the bound across the change includes them, and
-//! [`change`](crate::keyed::HotKeys::change) takes back those that are left.)
+//! [`update`](crate::keyed::HotKeys::update) takes back those that are left.)
 //!
 //! # Why the bound holds
 //!
@@ -117,7 +117,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// [`rate_up_to`](KeyTable::rate_up_to).
     ///
     /// Writes one word, whatever the number of keys: wait-free; does not allocate; does not read
-    /// the clock. Around a table use [`HotKeys::change`](crate::keyed::HotKeys::change), which takes back
+    /// the clock. Around a table use [`HotKeys::update`](crate::keyed::HotKeys::update), which takes back
     /// the permits that were prepaid under the old quota. The bucket that keys without a slot share
     /// ([`WhenFull::Share`](crate::keyed::WhenFull::Share)) is not changed.
     ///
