@@ -34,8 +34,6 @@ pub mod rate_limited;
 #[cfg(feature = "alloc")]
 mod seq_lock;
 pub mod settle;
-#[cfg(feature = "wait")]
-pub mod shaper;
 #[cfg(feature = "alloc")]
 pub mod sharded;
 pub mod share;
@@ -47,8 +45,6 @@ mod time;
 pub mod time_limit;
 #[cfg(feature = "wait")]
 pub mod wait;
-#[cfg(feature = "wait")]
-pub mod warm_up;
 pub mod window;
 
 pub use crate::bucket::{Gcra, LeakyBucket, TokenBucket};

@@ -3,8 +3,4 @@
 #[cfg(feature = "calendar")]
 pub(crate) mod calendar;
 pub mod clock;
-#[cfg(feature = "wait")]
-pub(crate) mod latest;
 pub(crate) mod units;
-#[cfg(feature = "wait")]
-pub(crate) mod wide;

@@ -29,7 +29,6 @@
 // | [`waiter`] | one caller's place in line, from its first request to its grant |
 // | [`acquire`] | the future, and the waiting thread |
 // | [`reservation`] | permits taken for a later instant; in line if others wait |
-// | [`scheduled`] | permits taken for a later instant, of a limiter behind a lock |
 // | [`limits`] | the bounds of a line |
 // | [`error`] | the refusals |
 // | [`jitter`] | a random delay after a grant |
@@ -127,7 +126,6 @@ pub(crate) mod place;
 pub(crate) mod queue;
 pub(crate) mod queued;
 pub(crate) mod reservation;
-pub(crate) mod scheduled;
 pub(crate) mod stay;
 pub(crate) mod timer;
 pub(crate) mod traits;
@@ -145,7 +143,6 @@ pub use self::line_handle::Line;
 pub use self::queued::Queued;
 pub use self::queued::estimates::WaitingForEstimate;
 pub use self::reservation::Reservation;
-pub use self::scheduled::Scheduled;
 pub use self::timer::Timer;
 pub use self::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]

@@ -10,7 +10,6 @@ use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{Buckets, HotKeys, Observe, Parts, Penalties, TopKeys};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::settle::{Receipt, Settle};
-use sluicegate::warm_up::WarmUp;
 use sluicegate::window::*;
 use sluicegate::*;
 
@@ -176,8 +175,6 @@ fn a_limiter_is_shown_without_an_allocation() {
     check(&Sharded::builder(quota).shards(4).clock(&clock).build().unwrap());
     check(&PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock));
     check(&Counted::new(TokenBucket::with_clock(quota, &clock)));
-    #[cfg(feature = "wait")]
-    check(&WarmUp::with_clock(limit, tenth, &clock).unwrap());
     #[cfg(feature = "keyed")]
     check(&Keyed::<u64>::new(quota));
     let table = KeyTable::<u64>::with_memory(quota, 640).unwrap();

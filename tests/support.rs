@@ -19,3 +19,4 @@ pub(crate) mod paused;
 #[path = "support/reference.rs"]
 pub(crate) mod reference;
 pub(crate) mod setups;
+pub(crate) mod sleepers;

@@ -38,7 +38,7 @@ use crate::wait::traits::waits;
 ///   nothing. If that is not a whole number of nanoseconds, an interval may be
 ///   short by less than one; the mean never is.
 ///
-/// This is not the variant that queues its callers: that is the `Shaper`, with the feature `wait`.
+/// This is not the variant that queues its callers: that is the `Shaper` of `sluicegate-flow`.
 ///
 /// # Examples
 ///

@@ -209,16 +209,6 @@ pub enum ConfigError {
         /// The largest skew allowed with these quotas.
         most: Duration,
     },
-    /// The time that a `WarmUp` takes to warm up is above a day.
-    WarmUp {
-        /// The given time.
-        warm_up: Duration,
-    },
-    /// The cold factor of a `WarmUp` is not from 1 to 1,000.
-    ColdFactor {
-        /// The given factor.
-        cold_factor: u32,
-    },
     /// The offences of a [`PenaltyRule`](crate::penalty::PenaltyRule) are more than
     /// [`PenaltyRule::MAX_OFFENCES`](crate::penalty::PenaltyRule::MAX_OFFENCES).
     Offences {
@@ -285,8 +275,6 @@ impl ConfigError {
             ConfigError::Keys { .. } => "keys",
             ConfigError::Timeout { .. } => "timeout",
             ConfigError::Skew { .. } => "skew",
-            ConfigError::WarmUp { .. } => "warm_up",
-            ConfigError::ColdFactor { .. } => "cold_factor",
             ConfigError::Offences { .. } => "offences",
             ConfigError::OffencePeriod { .. } => "period of offences",
             ConfigError::Penalty { .. } => "penalty",
@@ -348,8 +336,6 @@ impl ConfigError {
             ConfigError::Memory { .. } => "must be from 64 bytes to what can be had",
             ConfigError::Keys { .. } => "must be from 1 to what memory can be had for",
             ConfigError::Skew { .. } => "must leave the bits of a level to the burst",
-            ConfigError::WarmUp { .. } => "must be from 0 to 24 hours",
-            ConfigError::ColdFactor { .. } => "must be from 1 to 1000",
             ConfigError::Offences { .. } => "must be from 1 to 1023",
             ConfigError::OffencePeriod { .. }
             | ConfigError::Penalty { .. }

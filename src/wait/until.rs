@@ -7,24 +7,18 @@
 use core::time::Duration;
 use std::thread;
 
-use crate::time::latest::{LatestReading, ToldInstant};
 use crate::time::units::SKEW_NANOS;
 
 use super::timer::Timer;
 
 /// A reading of the clock, and the wait that is left by it.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub(crate) struct Look {
     pub(crate) now_nanos: u64,
     pub(crate) left: Duration,
 }
 
 impl Look {
-    /// Returns the look at the `latest` reading, for an instant that was told.
-    pub(crate) fn at(latest: &LatestReading, told: ToldInstant) -> Look {
-        Look { now_nanos: latest.read_nanos(), left: latest.until(told) }
-    }
-
     /// Returns the look at a reading of `now_nanos`, for the instant `at_nanos` of the same clock.
     pub(crate) fn until(at_nanos: u64, now_nanos: u64) -> Look {
         Look { now_nanos, left: Duration::from_nanos(at_nanos.saturating_sub(now_nanos)) }

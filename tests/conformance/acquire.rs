@@ -1,5 +1,4 @@
-//! A caller that waits for permits, in line, for its turn at a limiter that warms up, or for what it has
-//! reserved, on a clock that the case moves.
+//! A caller that waits for permits, in line, or for what it has reserved, on a clock that the case moves.
 
 use std::future::{Future, Pending, pending};
 use std::pin::pin;
@@ -9,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use sluicegate::wait::{AcquireError, Reserve, Timer};
-use sluicegate::warm_up::WarmUp;
 use sluicegate::{Clock, FixedWindow, ManualClock, Wait};
 
-use super::vectors::{Facts, Step};
+use super::vector_file::Facts;
+use super::vectors::Step;
 
 /// Notes for how long a caller would sleep, and never wakes it.
 #[derive(Clone, Default)]
@@ -114,27 +113,5 @@ pub(crate) fn reserve(
         assert_eq!(before, format!("{:?}", window.snapshot()), "a refusal has changed the window");
     }
     let facts = [("allowed", json!(is_reserved)), ("wait_nanos", json!(wait.as_nanos() as u64))];
-    facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
-}
-
-/// Lets a caller wait for its turn. The clock then stands at that time.
-///
-/// # Panics
-///
-/// If the caller is told a wait that is not the least, or if a refusal changes the limiter.
-pub(crate) fn acquire_warming_up(
-    limiter: &WarmUp<&ManualClock>,
-    step: &Step,
-    clock: &ManualClock,
-) -> Facts {
-    let wait = limiter.ready_after();
-    if let Some(shorter) = wait.checked_sub(Duration::from_nanos(1)) {
-        let refused = limiter.reserve_within(step.n, shorter).map(drop);
-        assert_eq!(refused, Err(AcquireError::TimedOut { retry_after: wait }));
-        assert_eq!(limiter.ready_after(), wait, "a refusal has changed the limiter");
-    }
-    let is_granted = limiter.reserve_within(step.n, wait).is_ok();
-    clock.advance(wait);
-    let facts = [("allowed", json!(is_granted)), ("wait_nanos", json!(wait.as_nanos() as u64))];
     facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
 }

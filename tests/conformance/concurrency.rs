@@ -13,8 +13,7 @@ use sluicegate::concurrency::{
     Adaptive, Aimd, ConcurrencyLimit, InFlight, LimitAlgorithm, Outcome, Sample, Vegas,
 };
 
-use super::replay::{Tally, label};
-use super::vectors::{Facts, File, parse};
+use super::vector_file::{Facts, File, Tally, label, parse};
 
 /// Calls on one limit, in order.
 #[derive(Debug, Deserialize)]

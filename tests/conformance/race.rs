@@ -14,8 +14,8 @@ use sluicegate::wait::Waiting;
 use sluicegate::{Gcra, LeakyBucket, ManualClock, Quota, Rate, TokenBucket, Wait};
 
 use super::acquire::Noted;
-use super::replay::{Tally, label};
-use super::vectors::{Count, File, Paced, Race, Threads, parse};
+use super::vector_file::{File, Tally, label, parse};
+use super::vectors::{Count, Paced, Race, Threads};
 
 /// The limiter that paces.
 #[derive(Clone, Copy, Debug)]

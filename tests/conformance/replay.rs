@@ -2,22 +2,11 @@
 
 use std::thread;
 
-use serde_json::{Value, json};
 use sluicegate::ManualClock;
 
 use super::subject::Subject;
-use super::vectors::{Case, Facts, File, Step, parse};
-
-/// Counts of what a file made us do, so that an empty one cannot pass.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) cases: usize,
-    /// Calls with their results, each at every scale of its case; a set-up that
-    /// is refused is one.
-    pub(crate) steps: usize,
-    /// Results in which the peer differs.
-    pub(crate) differences: usize,
-}
+use super::vector_file::{File, Tally, differences, label, parse, scaled};
+use super::vectors::Case;
 
 /// Replays every case of `json`.
 ///
@@ -54,11 +43,6 @@ impl Drop for NamedOnPanic<'_> {
     }
 }
 
-/// Returns the name of a case in the message of a failure.
-pub(crate) fn label(name: &str, note: &str) -> String {
-    if note.is_empty() { name.to_owned() } else { format!("{name} ({note})") }
-}
-
 fn refused(case: &Case, field: &str, tally: &mut Tally, wrong: &mut Vec<String>) {
     assert!(case.steps.is_empty(), "{}: a limiter that is refused has no steps", case.name);
     assert_eq!(case.peer.is_some(), case.why.is_some(), "{}", case.name);
@@ -83,7 +67,8 @@ fn steps(case: &Case, scale: u64, tally: &mut Tally, wrong: &mut Vec<String>) {
         let at = format!("{name} x{scale}, step {index} at {} ns", step.at_nanos);
         let _named = NamedOnPanic(&at);
         assert_eq!(step.peer.is_some(), step.why.is_some(), "{at}");
-        tally.differences += step.peer.as_ref().map_or(0, |peer| differences(peer, step, &at));
+        tally.differences +=
+            step.peer.as_ref().map_or(0, |peer| differences(peer, &step.expect, &at));
         for _ in 0..step.times {
             tally.steps += 1;
             let found = subject.run(step, scale, &clock);
@@ -94,21 +79,5 @@ fn steps(case: &Case, scale: u64, tally: &mut Tally, wrong: &mut Vec<String>) {
                 }
             }
         }
-    }
-}
-
-/// Counts the peer's results that differ from ours; it is a fault to list one that does not.
-fn differences(peer: &Facts, step: &Step, at: &str) -> usize {
-    for (name, value) in peer {
-        let ours = step.expect.get(name);
-        assert!(ours.is_some_and(|ours| ours != value), "{at}: {name} is no difference");
-    }
-    peer.len()
-}
-
-fn scaled(name: &str, value: &Value, scale: u64) -> Value {
-    match value.as_u64() {
-        Some(nanos) if name.ends_with("_nanos") => json!(nanos * scale),
-        _ => value.clone(),
     }
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluicegate::bucket::Carry;
 use sluicegate::compose::{All, TopUp};
-use sluicegate::warm_up::WarmUp;
 use sluicegate::window::WindowFromFirst;
 use sluicegate::{
     Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter, ManualClock, Quota,
     Rate, Refill, SlidingCounter, TokenBucket,
 };
 
-use super::acquire::{acquire, acquire_warming_up, reserve};
-use super::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
+use super::acquire::{acquire, reserve};
+use super::vector_file::Facts;
+use super::vectors::{BucketSpec, CarrySpec, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
 pub(crate) enum Subject<'clock> {
@@ -25,7 +25,6 @@ pub(crate) enum Subject<'clock> {
     Counter(SlidingCounter<&'clock ManualClock>),
     Buckets(All<TokenBucket<&'clock ManualClock>>),
     Windows(All<WindowFromFirst<&'clock ManualClock>>),
-    WarmUp(WarmUp<&'clock ManualClock>),
     TopUp(Box<TopUp<TokenBucket<&'clock ManualClock>>>),
 }
 
@@ -70,12 +69,6 @@ impl<'clock> Subject<'clock> {
                 let windows: Result<Vec<_>, _> = specs.iter().map(window).collect();
                 Subject::Windows(All::new(windows?)?)
             }
-            LimiterSpec::WarmUp(spec) => {
-                let period = Duration::from_nanos(spec.period_nanos * scale);
-                let warm_up = Duration::from_nanos(spec.warm_up_nanos * scale);
-                let limiter = WarmUp::with_clock(Rate::new(spec.permits, period)?, warm_up, clock)?;
-                Subject::WarmUp(limiter.with_cold_factor(spec.cold_factor)?)
-            }
             LimiterSpec::TopUp(spec) => Subject::TopUp(Box::new(TopUp::new(bucket(spec)?))),
         })
     }
@@ -91,7 +84,6 @@ impl<'clock> Subject<'clock> {
             Subject::Buckets(limiter) => limiter,
             Subject::Windows(limiter) => limiter,
             Subject::TopUp(limiter) => &**limiter,
-            Subject::WarmUp(_) => panic!("it decides nothing without taking"),
         }
     }
 
@@ -120,7 +112,6 @@ impl<'clock> Subject<'clock> {
                 let snapshots = all.limiters().iter().map(WindowFromFirst::snapshot);
                 format!("{:?}", snapshots.collect::<Vec<_>>())
             }
-            Subject::WarmUp(limiter) => format!("{limiter:?}"),
             Subject::TopUp(top_up) => {
                 format!("{:?} {}", top_up.limiter().snapshot(), top_up.balance())
             }
@@ -153,7 +144,6 @@ impl<'clock> Subject<'clock> {
                 Subject::FromFirst(window) => {
                     return acquire(window, |_| {}, || self.state(), step, scale, clock);
                 }
-                Subject::WarmUp(limiter) => return acquire_warming_up(limiter, step, clock),
                 _ => panic!("no case waits for the others"),
             },
             Verb::Reserve => {
@@ -163,11 +153,6 @@ impl<'clock> Subject<'clock> {
             Verb::SetLimit => {
                 let Subject::Fixed(window) = self else { panic!("the others are reconfigured") };
                 window.reconfigure(step.n).unwrap();
-                return Facts::new();
-            }
-            Verb::SetRate => {
-                let Subject::WarmUp(limiter) = self else { panic!("the others are reconfigured") };
-                limiter.set_rate(rate(step.rate.as_ref().unwrap(), scale).unwrap());
                 return Facts::new();
             }
             Verb::Take => self.limiter().try_acquire(step.n),

@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 use sluicegate::time_limit::{CallError, CancelToken, OnTimeout, TimeLimit, TimeLimiter};
 use tokio::time::sleep;
 
-use super::replay::{Tally, label};
-use super::vectors::{Facts, File, parse};
+use super::vector_file::{Facts, File, Tally, label, parse};
 use crate::support::paused::Paused;
 
 #[derive(Debug, Deserialize)]

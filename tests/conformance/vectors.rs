@@ -1,31 +1,10 @@
-//! The vectors: what a file of `tests/vectors` says.
+//! The vectors: cases of limiters, as a file of `tests/vectors` has them.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
-/// Named results, expected or found. Times end in `_nanos`.
-pub(crate) type Facts = BTreeMap<String, Value>;
-
-/// One file: where it was taken from, and its cases.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File<Case> {
-    pub(crate) source: Source,
-    pub(crate) cases: Vec<Case>,
-}
-
-/// The origin of a file's facts.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Source {
-    pub(crate) project: String,
-    pub(crate) commit: String,
-    pub(crate) files: Vec<String>,
-    pub(crate) licence: String,
-    pub(crate) copied: String,
-}
+use super::vector_file::Facts;
 
 /// Calls on one limiter, in order.
 #[derive(Debug, Deserialize)]
@@ -71,7 +50,6 @@ pub(crate) enum LimiterSpec {
     AllBuckets(Vec<BucketSpec>),
     /// Several windows from the first request, all or nothing.
     AllWindows(Vec<RateSpec>),
-    WarmUp(WarmUpSpec),
     /// A bucket with a balance of permits beside it.
     TopUp(BucketSpec),
 }
@@ -103,15 +81,6 @@ pub(crate) struct BucketSpec {
     pub(crate) refill: RefillSpec,
     pub(crate) initial: Option<u64>,
     pub(crate) max_debt: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WarmUpSpec {
-    pub(crate) permits: u64,
-    pub(crate) period_nanos: u64,
-    pub(crate) warm_up_nanos: u64,
-    pub(crate) cold_factor: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -147,8 +116,6 @@ pub(crate) struct Step {
     pub(crate) to: Option<BucketSpec>,
     /// For `reconfigure`.
     pub(crate) carry: Option<CarrySpec>,
-    /// For `set_rate`.
-    pub(crate) rate: Option<RateSpec>,
     #[serde(default)]
     pub(crate) expect: Facts,
     /// The peer's results, where they differ.
@@ -181,7 +148,6 @@ pub(crate) enum Verb {
     Look,
     Reset,
     Reconfigure,
-    SetRate,
     /// Takes permits of windows to come.
     Reserve,
     SetLimit,
@@ -237,15 +203,4 @@ pub(crate) struct Count {
     pub(crate) taken: u64,
     pub(crate) peer: Option<u64>,
     pub(crate) why: Option<String>,
-}
-
-/// `json` as a file of vectors that says where it comes from.
-pub(crate) fn parse<Case: for<'de> Deserialize<'de>>(json: &str) -> File<Case> {
-    let file: File<Case> = serde_json::from_str(json).unwrap();
-    let Source { project, commit, files, licence, copied, .. } = &file.source;
-    for field in [project, commit, licence, copied] {
-        assert!(!field.is_empty(), "{:?}", file.source);
-    }
-    assert!(!files.is_empty() && !file.cases.is_empty(), "{:?}", file.source);
-    file
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
 use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
 use sluicegate::wait::{Queued, Timer};
-use sluicegate::warm_up::{WarmUp, WarmUpReservation};
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
@@ -121,22 +120,4 @@ fn a_queued_limiter_that_nobody_waits_for_allocates_nothing() {
         every_common_verb(&Queued::with_clock(queued, &clock));
     });
     assert_eq!(made, 0);
-}
-
-#[test]
-fn warming_up_does_not_allocate() {
-    let clock = ManualClock::new();
-    let limiter = WarmUp::with_clock(rate!(7 / second), Duration::from_secs(2), &clock).unwrap();
-    let made = allocations(|| {
-        for permits in [0, 1, 3, 1_000, u64::MAX] {
-            let newest = limiter.reserve(permits).map(WarmUpReservation::cancel);
-            let _ = (newest, limiter.reserve(permits), limiter.try_acquire(permits));
-            let _ = (limiter.ready_after(), limiter.stored());
-            limiter.set_rate(rate!(3 / second));
-            clock.advance(Duration::from_millis(700));
-        }
-        clock.rewind(Duration::from_secs(3));
-        let _ = limiter.try_acquire(1);
-    });
-    assert_eq!((made, limiter.healed()), (0, 1));
 }

@@ -4,10 +4,8 @@ use std::cell::Cell;
 use std::future::{Ready, ready};
 use std::time::Duration;
 
-use sluicegate::shaper::Shaper;
 use sluicegate::wait::{Reserve, Timer};
-use sluicegate::warm_up::WarmUp;
-use sluicegate::{TokenBucket, Wait, quota, rate};
+use sluicegate::{TokenBucket, Wait, quota};
 
 /// Has sleeps that are over at once, and is not `Sync`.
 struct Moves(Cell<u32>);
@@ -29,10 +27,4 @@ fn a_future_that_sleeps_needs_no_timer_that_is_shared() {
     let bucket = TokenBucket::new(quota!(10 / second));
     assert_send(bucket.acquire(1).timer(timer()));
     assert_send(bucket.reserve(1).unwrap().wait(timer()));
-    let shaper = Shaper::new(rate!(10 / second), 5);
-    assert_send(shaper.acquire(1, timer()));
-    assert_send(shaper.shape(1).unwrap().wait(timer()));
-    let cold = WarmUp::new(rate!(10 / second), Duration::from_secs(1)).unwrap();
-    assert_send(cold.acquire(1, timer()));
-    assert_send(cold.reserve(1).unwrap().wait(timer()));
 }

@@ -16,7 +16,6 @@ impl fmt::Display for ConfigError {
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value }
             | ConfigError::Timeout { timeout: value }
-            | ConfigError::WarmUp { warm_up: value }
             | ConfigError::OffencePeriod { period: value }
             | ConfigError::Penalty { penalty: value }
             | ConfigError::ForgottenAfter { forgotten_after: value } => write!(f, "{value:?}")?,
@@ -26,7 +25,6 @@ impl fmt::Display for ConfigError {
                     "{longest:?}: must be from the penalty, {penalty:?}, to 3650 days"
                 );
             }
-            ConfigError::ColdFactor { cold_factor: value } => write!(f, "{value}")?,
             ConfigError::TooFast { permits, period }
             | ConfigError::KeyRate { permits, period }
             | ConfigError::KeyTick { permits, period } => {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sluicegate::bucket::Carry;
-use sluicegate::shaper::Shaper;
 use sluicegate::{Gcra, Grant, LeakyBucket, Limiter, Quota, Refill, TokenBucket};
+use sluicegate_flow::shaper::Shaper;
 use sluicegate_http::fields::QuotaPolicy;
 
 use super::parameter::*;

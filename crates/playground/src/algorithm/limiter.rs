@@ -4,9 +4,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use sluicegate::concurrency::ConcurrencyLimit;
-use sluicegate::shaper::Shaper;
 use sluicegate::wait::LineLimits;
 use sluicegate::{ConfigError, ManualClock, Wait};
+use sluicegate_flow::shaper::Shaper;
 use sluicegate_http::fields::QuotaPolicy;
 
 use super::{Algorithm, Numbers};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::concurrency::InFlight;
-use sluicegate::shaper::ShaperError;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, ConfigError};
+use sluicegate_flow::shaper::ShaperError;
 
 use super::super::answer::Answer;
 use super::super::events::{Event, EventQueue};

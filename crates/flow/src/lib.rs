@@ -1,0 +1,35 @@
+//! Requests at a pace, by sluicegate.
+//!
+//! | for | take |
+//! |---|---|
+//! | requests that leave a bounded queue at a fixed rate | [`Shaper`] |
+//! | a rate that rises to its full height after idle time | [`WarmUp`] |
+//!
+//! Both tell each request the instant from which it may go, [`Scheduled`].
+//!
+//! ```
+//! use std::time::Duration;
+//! use sluicegate::{ManualClock, rate};
+//! use sluicegate_flow::Shaper;
+//!
+//! // Ten requests a second leave a queue of at most 50.
+//! let shaper = Shaper::with_clock(rate!(10 / second), 50, ManualClock::new());
+//! assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(100));
+//! assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(200));
+//! # Ok::<(), sluicegate_flow::shaper::ShaperError>(())
+//! ```
+
+mod config_error;
+mod latest;
+mod scheduled;
+pub mod shaper;
+mod sleep;
+mod sync;
+mod units;
+pub mod warm_up;
+mod wide;
+
+pub use self::config_error::ConfigError;
+pub use self::scheduled::Scheduled;
+pub use self::shaper::Shaper;
+pub use self::warm_up::WarmUp;

@@ -1,0 +1,9 @@
+//! The tests of this crate, in one program: each program more would be linked with the engine once more.
+
+mod conformance;
+mod no_alloc;
+mod sendable;
+mod shaper;
+mod sleepers;
+mod support;
+mod warm_up;
