@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Instant;
 
-use sluicegate::rate_limited::RateLimitedReader;
 use sluicegate::{TokenBucket, quota};
+use sluicegate_flow::rate_limited::RateLimitedReader;
 
 /// Copies everything, no faster than the limiter allows. Returns the number of bytes.
 fn copy(limiter: &TokenBucket, from: impl Read, mut to: impl Write) -> io::Result<u64> {

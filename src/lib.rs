@@ -29,8 +29,6 @@ mod limiter;
 pub mod penalty;
 #[cfg(feature = "alloc")]
 mod prefetch_instruction;
-#[cfg(feature = "wait")]
-pub mod rate_limited;
 #[cfg(feature = "alloc")]
 mod seq_lock;
 pub mod settle;

@@ -6,6 +6,7 @@
 //! | [`Queued`] | a line before a limiter that has none |
 //! | [`Reserve`], [`Reservation`] | permits taken now for a later instant |
 //! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
+//! | [`Caller`] | a caller that keeps its limiter, for types that are polled themselves |
 //! | [`LineLimits`] | how many may wait, and who is refused beyond that |
 //! | [`Timer`], [`ThreadTimer`] | wake tasks; `TokioTimer` with the feature `tokio` |
 
@@ -28,6 +29,7 @@
 // | [`end`] | the turn of the last in line, as far as it can be foreseen |
 // | [`waiter`] | one caller's place in line, from its first request to its grant |
 // | [`acquire`] | the future, and the waiting thread |
+// | [`caller`] | a caller that keeps its limiter |
 // | [`reservation`] | permits taken for a later instant; in line if others wait |
 // | [`limits`] | the bounds of a line |
 // | [`error`] | the refusals |
@@ -114,6 +116,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod block_on;
+pub(crate) mod caller;
 pub(crate) mod charged;
 pub(crate) mod end;
 pub(crate) mod error;
@@ -136,6 +139,7 @@ pub(crate) mod waiters;
 pub(crate) mod wakers;
 
 pub use self::acquire::Waiting;
+pub use self::caller::Caller;
 pub use self::error::AcquireError;
 pub use self::jitter::Jitter;
 pub use self::limits::{LineLimits, WhenLineFull};

@@ -24,7 +24,6 @@ mod no_alloc;
 mod penalty;
 mod properties;
 mod rate_error;
-mod rate_limited;
 mod replay;
 mod requirement_windows;
 mod requirements;

@@ -6,6 +6,7 @@ mod anew;
 mod as_elsewhere;
 #[cfg(feature = "calendar")]
 mod calendars;
+mod caller;
 mod changes;
 mod estimates;
 mod faults;

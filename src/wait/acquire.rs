@@ -105,7 +105,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> Waiting<'a, T> {
-        self.waiter.set_jitter(jitter.into());
+        self.waiter.set_jitter(Some(jitter.into()));
         self
     }
 

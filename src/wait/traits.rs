@@ -63,7 +63,7 @@ use crate::limiter::Limiter;
 pub trait Wait: Limiter {
     /// Returns the line before this limiter, to ask about it, to bound it or to close it.
     ///
-    /// Where a limiter of your own returns another one than before, a `RateLimited` type that waits
+    /// Where a limiter of your own returns another one than before, a [`Caller`](crate::wait::Caller) that waits
     /// stands there anew, and its turn in the line before passes unused.
     fn line(&self) -> Line<'_>;
 

@@ -35,9 +35,8 @@ pub(crate) struct Waiter<H: HasLine> {
 
 /// The jitter of a caller.
 struct Delay {
-    jitter: Jitter,
-    /// False while the caller asks for a part of what it wants, and not for the last one.
-    is_on: bool,
+    /// `None` if its next grants are told without a delay.
+    jitter: Option<Jitter>,
     held: Option<Held>,
 }
 
@@ -74,18 +73,12 @@ impl<H: HasLine> Waiter<H> {
         self.timeout_nanos = units::nanos(timeout).min(u64::MAX - 1);
     }
 
-    /// Tells the caller of a grant that it had to wait for only after a further delay.
-    pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
+    /// Tells the caller of a grant that it had to wait for only after a further delay, if any.
+    pub(crate) fn set_jitter(&mut self, jitter: Option<Jitter>) {
         match &mut self.delay {
             Some(delay) => delay.jitter = jitter,
-            None => self.delay = Some(Box::new(Delay { jitter, is_on: true, held: None })),
-        }
-    }
-
-    /// Chooses whether its next grants are told with the delay.
-    pub(crate) fn set_delayed(&mut self, is_delayed: bool) {
-        if let Some(delay) = &mut self.delay {
-            delay.is_on = is_delayed;
+            None if jitter.is_some() => self.delay = Some(Box::new(Delay { jitter, held: None })),
+            None => {}
         }
     }
 
@@ -223,12 +216,13 @@ impl<H: HasLine> Waiter<H> {
 
     /// Delays the moment at which the caller is told of its grant, but not beyond its deadline.
     fn hold(&mut self, grant: Grant, charged: Charged, deadline_nanos: u64) {
-        let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on) else { return };
+        let Some(delay) = &mut self.delay else { return };
+        let Some(jitter) = delay.jitter else { return };
         // The grant is noted first, as the clock may panic.
         let held = delay.held.insert(Held { grant, charged, from_nanos: 0, delay_nanos: 0 });
         let now_nanos = self.limiter.limiter().now_nanos();
         held.from_nanos = now_nanos;
-        held.delay_nanos = delay.jitter.nanos().min(deadline_nanos.saturating_sub(now_nanos));
+        held.delay_nanos = jitter.nanos().min(deadline_nanos.saturating_sub(now_nanos));
     }
 
     fn held(&self) -> Option<Held> {

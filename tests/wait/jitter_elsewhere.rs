@@ -1,14 +1,12 @@
-//! Jitter of callers that wait for a key, and of bytes that are moved.
+//! Jitter of callers that wait for a key.
 
 use std::future::Future;
-use std::io::{Read, Write};
 use std::pin::pin;
 use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
+use sluicegate::quota;
 use sluicegate::wait::Jitter;
-use sluicegate::{TokenBucket, quota};
 
 use super::support::MILLI;
 
@@ -38,19 +36,4 @@ fn jitter_of_a_key_delays_the_answer_and_not_the_grant() {
     clock.advance(LONG);
     assert!(waits.as_mut().poll(&mut context).is_ready());
     assert_eq!(keys.lines(), 0);
-}
-
-#[test]
-fn what_is_read_or_written_after_a_wait_is_delayed() {
-    let bucket = TokenBucket::new(quota!(1_000 / second, burst 1));
-    let began = Instant::now();
-    let mut read = Vec::new();
-    let reader = RateLimitedReader::new(&b"three"[..3], &bucket).chunk(1).jitter(long());
-    reader.take(3).read_to_end(&mut read).unwrap();
-    assert!(read == b"thr" && began.elapsed() >= LONG);
-
-    let began = Instant::now();
-    let mut writer = RateLimitedWriter::new(Vec::new(), &bucket).chunk(1).jitter(long());
-    writer.write_all(b"one two three four").unwrap();
-    assert!(began.elapsed() >= LONG);
 }

@@ -5,7 +5,6 @@
 //! * a gate: those in line are granted or refused when it is opened or closed, and charged nothing.
 
 use std::future::Future;
-use std::io::Read;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -13,7 +12,6 @@ use std::time::Duration;
 use sluicegate::Limiter;
 use sluicegate::compose::Unlimited;
 use sluicegate::compose::{Counted, Counts, Gate, GateMode};
-use sluicegate::rate_limited::RateLimitedReader;
 use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, Reserve};
 use sluicegate::window::WeightedLog;
 use sluicegate::{ManualClock, TokenBucket, Wait, quota, rate};
@@ -129,7 +127,7 @@ fn a_caller_that_is_dropped_untold_is_not_counted() {
 }
 
 #[test]
-fn counts_inside_of_counts_and_of_what_is_moved_are_right_too() {
+fn counts_inside_of_counts_and_of_a_caller_that_keeps_its_limiter_are_right_too() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(Counted::with_slots(bucket(&clock), 1), 1);
     limiter.acquire_blocking(2).unwrap();
@@ -137,8 +135,8 @@ fn counts_inside_of_counts_and_of_what_is_moved_are_right_too() {
     for counted in [limiter.counts(), limiter.limiter().counts()] {
         assert_eq!(counted, counts(1, 1, 2));
     }
-    let mut reader = RateLimitedReader::new(&b"eight by"[..], &limiter);
-    reader.read_to_end(&mut Vec::new()).unwrap();
+    let mut caller = sluicegate::wait::Caller::new(&limiter);
+    caller.acquire_blocking(8).unwrap();
     assert_eq!(limiter.counts(), limiter.limiter().counts());
     assert_eq!(limiter.counts().permits, 10);
 }

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | requests that leave a bounded queue at a fixed rate | [`Shaper`] |
 //! | a rate that rises to its full height after idle time | [`WarmUp`] |
+//! | the bytes of a reader or a writer, the items of a stream or a sink, through any limiter that can be waited for | [`rate_limited`] |
 //!
-//! Both tell each request the instant from which it may go, [`Scheduled`].
+//! The first two tell each request the instant from which it may go, [`Scheduled`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -21,6 +22,7 @@
 
 mod config_error;
 mod latest;
+pub mod rate_limited;
 mod scheduled;
 pub mod shaper;
 mod sleep;
@@ -30,6 +32,7 @@ pub mod warm_up;
 mod wide;
 
 pub use self::config_error::ConfigError;
+pub use self::rate_limited::{RateLimitedReader, RateLimitedWriter};
 pub use self::scheduled::Scheduled;
 pub use self::shaper::Shaper;
 pub use self::warm_up::WarmUp;

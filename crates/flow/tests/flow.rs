@@ -2,6 +2,7 @@
 
 mod conformance;
 mod no_alloc;
+mod rate_limited;
 mod sendable;
 mod shaper;
 mod sleepers;

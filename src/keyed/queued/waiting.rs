@@ -112,7 +112,7 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
             waiter.set_timeout(timeout);
         }
         if let Some(jitter) = self.jitter {
-            waiter.set_jitter(jitter);
+            waiter.set_jitter(Some(jitter));
         }
         waiter.stand(waker)
     }

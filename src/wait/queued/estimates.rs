@@ -181,7 +181,7 @@ impl<'a, T: Timer> WaitingForEstimate<'a, T> {
 
     /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does.
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> WaitingForEstimate<'a, T> {
-        self.caller.waiter.set_jitter(jitter.into());
+        self.caller.waiter.set_jitter(Some(jitter.into()));
         self
     }
 

@@ -1,17 +1,13 @@
 //! A sink whose items cost permits.
 
-use core::fmt;
-use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
 use pin_project_lite::pin_project;
-
-use crate::wait::error::AcquireError;
-use crate::wait::jitter::Jitter;
-use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Wait;
+use sluicegate::Wait;
+use sluicegate::wait::{AcquireError, Jitter, ThreadTimer, Timer};
 
 use super::payment::Payment;
 
@@ -53,7 +49,7 @@ pin_project! {
     /// ```
     /// use futures_sink::Sink;
     /// use sluicegate::TokenBucket;
-    /// use sluicegate::rate_limited::RateLimitedSink;
+    /// use sluicegate_flow::rate_limited::RateLimitedSink;
     ///
     /// /// A sink of messages, of which each costs its length.
     /// fn paced<'a, S: Sink<String> + 'a>(sink: S, bucket: &'a TokenBucket) -> impl Sink<String> + 'a {
@@ -96,8 +92,8 @@ impl<E: fmt::Display> fmt::Display for RateLimitedSinkError<E> {
     }
 }
 
-impl<E: core::error::Error + 'static> core::error::Error for RateLimitedSinkError<E> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+impl<E: std::error::Error + 'static> std::error::Error for RateLimitedSinkError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             RateLimitedSinkError::Refused(error) => error.source(),
             RateLimitedSinkError::Inner(error) => error.source(),
@@ -127,7 +123,7 @@ impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item, is_unflushed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does: once, after
+    /// Delays items that had to wait, as [`Waiting::jitter`](sluicegate::wait::Waiting::jitter) does: once, after
     /// the last part of their permits, if that had to wait.
     ///
     /// The next item stands in line after the delay. So delays that are longer than the time in which
@@ -138,7 +134,7 @@ impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
 
     /// Returns the limiter.
     pub fn limiter(&self) -> &L {
-        self.payment.account.limiter()
+        self.payment.limiter()
     }
 
     /// Returns the inner sink, and the item that was not passed on yet.
@@ -220,7 +216,7 @@ where
         if this.item.is_some() {
             return Err(RateLimitedSinkError::NotReady);
         }
-        this.payment.account.owe((this.cost)(&item));
+        this.payment.owe((this.cost)(&item));
         *this.item = Some(item);
         Ok(())
     }
@@ -245,7 +241,7 @@ where
 impl<S, I, L: Wait, F, T: Timer> fmt::Debug for RateLimitedSink<S, I, L, F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimitedSink")
-            .field("owed", &self.payment.account.owed())
+            .field("owed", &self.payment.owed())
             .finish_non_exhaustive()
     }
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::wait::{Jitter, Line};
 use sluicegate::{Denied, Grant, Limiter, ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::RateLimitedStream;
 
 use super::support::{Bucket, MILLI, NoTimer, left};
 

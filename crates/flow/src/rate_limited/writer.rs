@@ -5,22 +5,19 @@ mod futures;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-use core::fmt;
-#[cfg(any(feature = "futures", feature = "tokio"))]
-use core::pin::Pin;
-#[cfg(any(feature = "futures", feature = "tokio"))]
-use core::task::{Context, Poll, ready};
+use std::fmt;
 use std::io::{self, Read, Write};
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use std::pin::Pin;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-
-use crate::wait::jitter::Jitter;
-use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Wait;
+use sluicegate::Wait;
+use sluicegate::wait::{Jitter, ThreadTimer, Timer};
 
 use super::CHUNK;
-use super::payment::{Account, Payment};
+use super::payment::Payment;
 use super::reader::share;
 
 pin_project! {
@@ -40,9 +37,9 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Those of the inner writer, and those of the line: an [`AcquireError`](crate::wait::AcquireError) in
+    /// Those of the inner writer, and those of the line: an [`AcquireError`](sluicegate::wait::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). The next write asks again, at once:
-    /// after [`LineFull`](crate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// after [`LineFull`](sluicegate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
     /// nobody bounds or closes refuses nobody.
     ///
     /// # Cost
@@ -60,7 +57,7 @@ pin_project! {
     /// ```
     /// use std::io::Write;
     /// use sluicegate::{TokenBucket, quota};
-    /// use sluicegate::rate_limited::RateLimitedWriter;
+    /// use sluicegate_flow::rate_limited::RateLimitedWriter;
     ///
     /// let bucket = TokenBucket::new(quota!(1_000_000 / second, burst 4_096));
     /// let mut out = RateLimitedWriter::new(Vec::new(), &bucket);
@@ -87,16 +84,16 @@ struct Paid {
 
 impl Paid {
     /// Makes a chunk of `length` bytes owed, unless another still is.
-    fn owe<L: Wait>(&mut self, account: &mut Account<L>, length: usize, chunk: usize) {
+    fn owe<L: Wait, T: Timer>(&mut self, payment: &mut Payment<L, T>, length: usize, chunk: usize) {
         if self.in_line == 0 {
-            self.in_line = share(account, length, chunk);
-            account.owe(self.in_line as u64);
+            self.in_line = share(payment, length, chunk);
+            payment.owe(self.in_line as u64);
         }
     }
 
     /// Notes that what was owed is paid.
     fn note_paid(&mut self) {
-        self.bytes += core::mem::take(&mut self.in_line);
+        self.bytes += std::mem::take(&mut self.in_line);
     }
 
     /// Notes that bytes were written: no more than were paid for, whatever the inner writer says.
@@ -127,7 +124,7 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
         RateLimitedWriter { chunk: bytes.max(1), ..self }
     }
 
-    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does:
+    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](sluicegate::wait::Waiting::jitter) does:
     /// once, after the last part of them, if that had to wait. The next one stands in line after the
     /// delay, so delays that are longer than the time in which a burst is earned lower the pace.
     #[must_use]
@@ -144,7 +141,7 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
 
     /// Returns the limiter.
     pub fn limiter(&self) -> &L {
-        self.payment.account.limiter()
+        self.payment.limiter()
     }
 
     /// Returns the number of bytes that may be written without further permits.
@@ -171,9 +168,9 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
 impl<W: Write, L: Wait, T: Timer> Write for RateLimitedWriter<W, L, T> {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         if !from.is_empty() && self.paid.bytes == 0 {
-            let account = &mut self.payment.account;
-            self.paid.owe(account, from.len(), self.chunk);
-            account.pay().map_err(io::Error::other)?;
+            let payment = &mut self.payment;
+            self.paid.owe(payment, from.len(), self.chunk);
+            payment.pay().map_err(io::Error::other)?;
             self.paid.note_paid();
         }
         let written = self.writer.write(self.paid.part(from))?;
@@ -197,7 +194,7 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
     ) -> Poll<io::Result<usize>> {
         let this = self.project();
         if !from.is_empty() && this.paid.bytes == 0 {
-            this.paid.owe(&mut this.payment.account, from.len(), *this.chunk);
+            this.paid.owe(this.payment, from.len(), *this.chunk);
             ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
             this.paid.note_paid();
         }

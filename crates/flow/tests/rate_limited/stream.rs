@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
 use sluicegate::bucket::Carry;
-use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::wait::{AcquireError, Jitter, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::RateLimitedStream;
 
 use super::support::{MILLI, NoTimer, left};
 

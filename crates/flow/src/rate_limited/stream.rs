@@ -1,17 +1,13 @@
 //! A stream whose items cost permits.
 
-use core::fmt;
-use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use pin_project_lite::pin_project;
-
-use crate::wait::error::AcquireError;
-use crate::wait::jitter::Jitter;
-use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Wait;
+use sluicegate::Wait;
+use sluicegate::wait::{AcquireError, Jitter, ThreadTimer, Timer};
 
 use super::payment::Payment;
 
@@ -49,7 +45,7 @@ pin_project! {
     /// use std::pin::Pin;
     /// use futures_core::Stream;
     /// use sluicegate::TokenBucket;
-    /// use sluicegate::rate_limited::RateLimitedStream;
+    /// use sluicegate_flow::rate_limited::RateLimitedStream;
     /// use sluicegate::wait::AcquireError;
     ///
     /// /// Messages, of which each costs its length.
@@ -92,7 +88,7 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does: once, after
+    /// Delays items that had to wait, as [`Waiting::jitter`](sluicegate::wait::Waiting::jitter) does: once, after
     /// the last part of their permits, if that had to wait.
     ///
     /// The next item stands in line after the delay. So delays that are longer than the time in which
@@ -103,7 +99,7 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
 
     /// Returns the limiter.
     pub fn limiter(&self) -> &L {
-        self.payment.account.limiter()
+        self.payment.limiter()
     }
 
     /// Returns the inner stream, and the item that was waiting for its permits.
@@ -130,7 +126,7 @@ where
             let Some(item) = ready!(this.stream.poll_next(context)) else {
                 return Poll::Ready(None);
             };
-            this.payment.account.owe((this.cost)(&item));
+            this.payment.owe((this.cost)(&item));
             *this.item = Some(item);
         }
         match ready!(this.payment.poll_pay(context)) {
@@ -156,7 +152,7 @@ where
 impl<S: Stream, L: Wait, F, T: Timer> fmt::Debug for RateLimitedStream<S, L, F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimitedStream")
-            .field("owed", &self.payment.account.owed())
+            .field("owed", &self.payment.owed())
             .finish_non_exhaustive()
     }
 }

@@ -6,23 +6,20 @@ mod futures;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-use core::fmt;
-#[cfg(any(feature = "futures", feature = "tokio"))]
-use core::pin::Pin;
-#[cfg(any(feature = "futures", feature = "tokio"))]
-use core::task::{Context, Poll, ready};
+use std::fmt;
 use std::io::{self, Read, Write};
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use std::pin::Pin;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-
-use crate::wait::jitter::Jitter;
-use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::traits::Wait;
+use sluicegate::Wait;
+use sluicegate::wait::{Jitter, ThreadTimer, Timer};
 
 use self::ahead::Ahead;
 use super::CHUNK;
-use super::payment::{Account, Payment};
+use super::payment::Payment;
 
 pin_project! {
     /// A reader at the pace of a limiter, one permit for each byte: std's [`Read`], with the feature
@@ -43,10 +40,10 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Those of the inner reader, and those of the line: an [`AcquireError`](crate::wait::AcquireError) in
+    /// Those of the inner reader, and those of the line: an [`AcquireError`](sluicegate::wait::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). What has been read is kept then, and
     /// the next read asks for its permits again, at once: after
-    /// [`LineFull`](crate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// [`LineFull`](sluicegate::wait::AcquireError::LineFull) let its `retry_after` pass first. A line that
     /// nobody bounds or closes refuses nobody.
     ///
     /// # Cost
@@ -64,7 +61,7 @@ pin_project! {
     /// ```
     /// use std::io::Read;
     /// use sluicegate::{TokenBucket, quota};
-    /// use sluicegate::rate_limited::RateLimitedReader;
+    /// use sluicegate_flow::rate_limited::RateLimitedReader;
     ///
     /// let bucket = TokenBucket::new(quota!(1_000_000 / second, burst 4_096));
     /// let body = vec![7; 10_000];
@@ -99,7 +96,7 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
         RateLimitedReader { chunk: bytes.max(1), ..self }
     }
 
-    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does:
+    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](sluicegate::wait::Waiting::jitter) does:
     /// once, after the last part of them, if that had to wait. The next one stands in line after the
     /// delay, so delays that are longer than the time in which a burst is earned lower the pace.
     #[must_use]
@@ -116,7 +113,7 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
 
     /// Returns the limiter.
     pub fn limiter(&self) -> &L {
-        self.payment.account.limiter()
+        self.payment.limiter()
     }
 
     /// Returns the inner reader.
@@ -141,23 +138,27 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
 }
 
 /// Returns the bytes to be moved at once, of `wanted`: at least 1.
-pub(super) fn share<L: Wait>(account: &Account<L>, wanted: usize, chunk: usize) -> usize {
-    let limit = usize::try_from(account.limit()).unwrap_or(usize::MAX);
+pub(super) fn share<L: Wait, T: Timer>(
+    payment: &Payment<L, T>,
+    wanted: usize,
+    chunk: usize,
+) -> usize {
+    let limit = usize::try_from(payment.limit()).unwrap_or(usize::MAX);
     wanted.min(chunk).min(limit).max(1)
 }
 
 impl<R: Read, L: Wait, T: Timer> Read for RateLimitedReader<R, L, T> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let account = &mut self.payment.account;
+        let payment = &mut self.payment;
         if into.is_empty() {
             return Ok(0);
         }
         if self.ahead.left().is_empty() {
-            let space = self.ahead.space(share(account, into.len(), self.chunk));
+            let space = self.ahead.space(share(payment, into.len(), self.chunk));
             let read = self.reader.read(space)?;
-            account.owe(self.ahead.note_read(read) as u64);
+            payment.owe(self.ahead.note_read(read) as u64);
         }
-        account.pay().map_err(io::Error::other)?;
+        payment.pay().map_err(io::Error::other)?;
         let passed = self.ahead.take(into.len());
         into[..passed.len()].copy_from_slice(passed);
         Ok(passed.len())
@@ -177,10 +178,10 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
         let this = self.project();
         if wanted > 0 {
             if this.ahead.left().is_empty() {
-                let account = &mut this.payment.account;
-                let space = this.ahead.space(share(account, wanted, *this.chunk));
+                let payment = &mut *this.payment;
+                let space = this.ahead.space(share(payment, wanted, *this.chunk));
                 let read = ready!(read(this.reader, context, space))?;
-                account.owe(this.ahead.note_read(read) as u64);
+                payment.owe(this.ahead.note_read(read) as u64);
             }
             ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
         }
@@ -207,7 +208,7 @@ impl<R: fmt::Debug, L: Wait, T: Timer> fmt::Debug for RateLimitedReader<R, L, T>
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimitedReader")
             .field("reader", &self.reader)
-            .field("owed", &self.payment.account.owed())
+            .field("owed", &self.payment.owed())
             .finish_non_exhaustive()
     }
 }

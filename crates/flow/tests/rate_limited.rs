@@ -4,18 +4,13 @@
 //! * nothing is too large, whatever the burst is and becomes;
 //! * whoever is dropped leaves the line; what is refused is kept.
 
-#[cfg(feature = "futures")]
 mod futures_io;
-#[cfg(feature = "futures")]
+mod jitter;
 mod random;
 mod read;
-#[cfg(feature = "futures")]
 mod sink;
-#[cfg(feature = "futures")]
 mod stream;
 mod support;
-#[cfg(feature = "futures")]
 mod switched;
-#[cfg(feature = "tokio")]
 mod tasks;
 mod write;

@@ -1,13 +1,12 @@
-//! The reader for tasks, by the traits of `futures`.
+//! The reader for tasks of tokio.
 
-use core::pin::Pin;
-use core::task::{Context, Poll, ready};
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use futures_io::{AsyncRead, AsyncWrite};
-
-use crate::wait::timer::Timer;
-use crate::wait::traits::Wait;
+use sluicegate::Wait;
+use sluicegate::wait::Timer;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::RateLimitedReader;
 
@@ -15,12 +14,16 @@ impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        into: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let ahead = ready!(self.poll_ahead(context, into.len(), R::poll_read))?;
-        let passed = ahead.take(into.len());
-        into[..passed.len()].copy_from_slice(passed);
-        Poll::Ready(Ok(passed.len()))
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = |reader: Pin<&mut R>, context: &mut Context<'_>, space: &mut [u8]| {
+            let mut space = ReadBuf::new(space);
+            ready!(reader.poll_read(context, &mut space))?;
+            Poll::Ready(Ok(space.filled().len()))
+        };
+        let ahead = ready!(self.poll_ahead(context, into.remaining(), read))?;
+        into.put_slice(ahead.take(into.remaining()));
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -42,11 +45,15 @@ impl<R: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedReader<R, L, T>
         self.project().reader.poll_write_vectored(context, from)
     }
 
+    fn is_write_vectored(&self) -> bool {
+        self.reader.is_write_vectored()
+    }
+
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.project().reader.poll_flush(context)
     }
 
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().reader.poll_close(context)
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().reader.poll_shutdown(context)
     }
 }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use futures_sink::Sink;
-use sluicegate::rate_limited::{RateLimitedSink, RateLimitedSinkError};
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::{RateLimitedSink, RateLimitedSinkError};
 
 use super::support::{Bucket, MILLI, NoTimer, left};
 

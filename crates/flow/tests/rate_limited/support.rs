@@ -1,7 +1,6 @@
 //! Clocks, timers and inner ends that the test moves by hand.
 
 use std::collections::VecDeque;
-#[cfg(feature = "futures")]
 use std::future::{Pending, pending};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-#[cfg(feature = "futures")]
 use sluicegate::wait::Timer;
 use sluicegate::{ManualClock, TokenBucket};
 
@@ -19,11 +17,9 @@ pub(crate) const MILLI: Duration = Duration::from_millis(1);
 pub(crate) type Bucket<'a> = TokenBucket<&'a ManualClock>;
 
 /// A timer that never wakes anybody.
-#[cfg(feature = "futures")]
 #[derive(Clone, Copy)]
 pub(crate) struct NoTimer;
 
-#[cfg(feature = "futures")]
 impl Timer for NoTimer {
     type Sleep = Pending<()>;
 

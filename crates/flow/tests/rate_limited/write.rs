@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Read, Write};
 
 use sluicegate::bucket::Carry;
-use sluicegate::rate_limited::RateLimitedWriter;
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::RateLimitedWriter;
 
 use super::support::{MILLI, Scripted, left, while_time_passes};
 

@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::wait::{AcquireError, LineLimits};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::{RateLimitedReader, RateLimitedWriter};
 
 use super::support::{MILLI, Scripted, left, while_time_passes};
 

@@ -8,8 +8,8 @@ use futures_core::Stream;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::bucket::Carry;
-use sluicegate::rate_limited::RateLimitedStream;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::RateLimitedStream;
 
 use super::support::NoTimer;
 

@@ -1,13 +1,12 @@
-//! The writer for tasks of tokio.
+//! The writer for tasks, by the traits of `futures`.
 
-use core::pin::Pin;
-use core::task::{Context, Poll};
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-use crate::wait::timer::Timer;
-use crate::wait::traits::Wait;
+use futures_io::{AsyncRead, AsyncWrite};
+use sluicegate::Wait;
+use sluicegate::wait::Timer;
 
 use super::RateLimitedWriter;
 
@@ -24,8 +23,8 @@ impl<W: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedWriter<W, L, T>
         self.project().writer.poll_flush(context)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().writer.poll_shutdown(context)
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().writer.poll_close(context)
     }
 }
 
@@ -34,8 +33,16 @@ impl<W: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedWriter<W, L, T> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+        into: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         self.project().writer.poll_read(context, into)
+    }
+
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut [io::IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().writer.poll_read_vectored(context, into)
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes that were read, and were not passed on yet.
 
-use alloc::vec::Vec;
+use std::vec::Vec;
 
 /// A buffer of one chunk, which is filled when it is empty.
 #[derive(Debug, Default)]

@@ -26,20 +26,20 @@
 //
 // # Cost
 //
-// Clocks are read by the limiter, as [`Wait`](crate::Wait) says, and by the timer. A call that is
+// Clocks are read by the limiter, as [`Wait`](sluicegate::Wait) says, and by the timer. A call that is
 // granted its permits at once does not lock the line. The first sleep of a task allocates a box, which
 // later ones use again; the timer may allocate for each.
 
 /// The longest read, and the longest write, unless it is set.
 const CHUNK: usize = 16 << 10;
 
-pub(crate) mod payment;
-pub(crate) mod reader;
+mod payment;
+mod reader;
 #[cfg(feature = "futures")]
-pub(crate) mod sink;
+mod sink;
 #[cfg(feature = "futures")]
-pub(crate) mod stream;
-pub(crate) mod writer;
+mod stream;
+mod writer;
 
 pub use self::reader::RateLimitedReader;
 #[cfg(feature = "futures")]

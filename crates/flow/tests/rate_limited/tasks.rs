@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sluicegate::clock::TokioClock;
-use sluicegate::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use sluicegate::wait::TokioTimer;
 use sluicegate::{TokenBucket, Wait, quota};
+use sluicegate_flow::rate_limited::{RateLimitedReader, RateLimitedWriter};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy, duplex};
 use tokio::time::{Instant, timeout};
 

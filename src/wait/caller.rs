@@ -1,0 +1,180 @@
+//! A caller that keeps its limiter, and asks it again and again.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use crate::decision::grant::Grant;
+
+use super::acquire;
+use super::error::AcquireError;
+use super::jitter::Jitter;
+use super::timer::Timer;
+use super::timer::thread::ThreadTimer;
+use super::traits::Wait;
+use super::turn::{Answered, HasLine, TakesTurns};
+use super::waiter::{Asked, Waiter};
+
+/// A caller that keeps its limiter (by value, by reference or in an `Arc`), and asks it for permits again and
+/// again: for types that are polled themselves, such as streams, readers and services, or that block a
+/// thread.
+///
+/// It stands in line as a [`Waiting`](crate::wait::Waiting) does, at the same rank and with the same guarantees. If it
+/// is dropped, it leaves the line; permits that it was not told of are given back, if nothing else was granted
+/// since.
+///
+/// Has no box until a task first sleeps; later sleeps use it again. The timer may allocate for each.
+///
+/// # Examples
+///
+/// A service that takes a permit for each call:
+///
+/// ```
+/// use std::task::{Context, Poll, Waker, ready};
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::wait::{AcquireError, Caller};
+///
+/// struct Paced {
+///     caller: Caller<TokenBucket>,
+///     has_permit: bool,
+/// }
+///
+/// impl Paced {
+///     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+///         if !self.has_permit {
+///             ready!(self.caller.poll_acquire(1, context))?;
+///             self.has_permit = true;
+///         }
+///         Poll::Ready(Ok(()))
+///     }
+/// }
+///
+/// let bucket = TokenBucket::new(quota!(10 / second, burst 1));
+/// let mut service = Paced { caller: Caller::new(bucket), has_permit: false };
+/// let mut context = Context::from_waker(Waker::noop());
+/// assert!(service.poll_ready(&mut context).is_ready());
+/// service.has_permit = false;
+/// assert!(service.poll_ready(&mut context).is_pending());
+/// ```
+pub struct Caller<L: Wait, T: Timer = ThreadTimer> {
+    waiter: Waiter<Kept<L>>,
+    /// The permits of the request that has no answer yet.
+    asked: Option<u64>,
+    timer: T,
+    /// In a box, so that the caller can be moved while it stands in line.
+    sleep: Option<Pin<Box<Option<T::Sleep>>>>,
+}
+
+impl<L: Wait> Caller<L> {
+    /// Returns a caller that stands in no line yet. Reads no clock.
+    pub fn new(limiter: L) -> Caller<L> {
+        let waiter = Waiter::new(Kept(limiter), 0);
+        Caller { waiter, asked: None, timer: ThreadTimer, sleep: None }
+    }
+}
+
+impl<L: Wait, T: Timer> Caller<L, T> {
+    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    #[must_use]
+    pub fn timer<U: Timer>(self, timer: U) -> Caller<L, U> {
+        Caller { waiter: self.waiter, asked: self.asked, timer, sleep: None }
+    }
+
+    /// Delays the answers to its next grants, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does; with `None`,
+    /// no longer.
+    pub fn set_jitter(&mut self, jitter: Option<Jitter>) {
+        self.waiter.set_jitter(jitter);
+    }
+
+    /// Returns the limiter that it asks.
+    pub fn limiter(&self) -> &L {
+        &self.waiter.handle().0
+    }
+
+    /// Returns the most permits that are ever granted at once, such as the burst. Reads no clock.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.waiter.limiter().limit()
+    }
+
+    /// Takes all of `permits`, or stands in line for them.
+    ///
+    /// A call with as many permits as the last one, which had no answer, goes on with that request. With
+    /// another number it leaves the line, and asks anew. After an answer, each call is a new request.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`]. A caller that is refused has taken nothing.
+    pub fn poll_acquire(
+        &mut self,
+        permits: u64,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Grant, AcquireError>> {
+        // A user's, which may panic when it is dropped: before there is an answer to be lost.
+        if let Some(sleep) = &mut self.sleep {
+            sleep.as_mut().set(None);
+        }
+        self.ask_for(permits);
+        match self.waiter.ask(context.waker()) {
+            Asked::Told(answer) => {
+                self.asked = None;
+                Poll::Ready(answer)
+            }
+            Asked::Sleep(longest) => {
+                let sleep = self.sleep.get_or_insert_with(|| Box::pin(None));
+                acquire::sleep(sleep.as_mut(), &self.timer, longest, context);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Does the same for a thread, and blocks it until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// As for [`poll_acquire`](Caller::poll_acquire).
+    pub fn acquire_blocking(&mut self, permits: u64) -> Result<Grant, AcquireError> {
+        self.ask_for(permits);
+        let answer = acquire::block(&mut self.waiter);
+        self.asked = None;
+        answer
+    }
+
+    fn ask_for(&mut self, permits: u64) {
+        if self.asked != Some(permits) {
+            self.waiter.restart(permits);
+            self.asked = Some(permits);
+        }
+    }
+}
+
+/// A limiter that is kept: by itself, by reference or in an `Arc`.
+struct Kept<L>(L);
+
+impl<L: Wait> HasLine for Kept<L> {
+    /// The line's address: the limiter is found by a user's code, which may find another one.
+    type Home = usize;
+
+    fn home(&self, limiter: &dyn TakesTurns) -> usize {
+        limiter.queue().address()
+    }
+
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.0.line().limiter()
+    }
+
+    fn is_counted(&self) -> bool {
+        self.0.line().is_counted()
+    }
+
+    fn note(&self, answered: Answered<'_>) {
+        self.0.line().count_answer(answered);
+    }
+}
+
+impl<L: Wait, T: Timer> fmt::Debug for Caller<L, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
