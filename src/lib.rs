@@ -10,8 +10,6 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-#[cfg(feature = "wait")]
-pub mod admission;
 mod bits;
 mod branch;
 pub mod bucket;
@@ -39,8 +37,6 @@ mod sync;
 #[cfg(feature = "alloc")]
 mod thread_index;
 mod time;
-#[cfg(feature = "wait")]
-pub mod time_limit;
 #[cfg(feature = "wait")]
 pub mod wait;
 pub mod window;

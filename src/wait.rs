@@ -35,7 +35,7 @@
 // | [`error`] | the refusals |
 // | [`jitter`] | a random delay after a grant |
 // | [`charged`] | the charge of a grant, and of a reservation |
-// | [`block_on`] | a future on a thread |
+// | [`thread_waker`] | the waker of a thread that parks |
 // | [`timer`] | what wakes a task at its time |
 // | [`until`] | a sleep until an instant that is fixed |
 //
@@ -115,7 +115,6 @@
 // reading of a clock occurs in the argument. ∎
 
 pub(crate) mod acquire;
-pub(crate) mod block_on;
 pub(crate) mod caller;
 pub(crate) mod charged;
 pub(crate) mod end;
@@ -130,6 +129,7 @@ pub(crate) mod queue;
 pub(crate) mod queued;
 pub(crate) mod reservation;
 pub(crate) mod stay;
+pub(crate) mod thread_waker;
 pub(crate) mod timer;
 pub(crate) mod traits;
 pub(crate) mod turn;

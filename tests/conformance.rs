@@ -17,7 +17,6 @@ mod concurrency;
 mod race;
 mod replay;
 mod subject;
-mod time_limit;
 mod vector_file;
 mod vectors;
 
@@ -31,7 +30,6 @@ const GUAVA: &str = include_str!("vectors/guava.json");
 const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
 const SYMFONY: &str = include_str!("vectors/symfony.json");
 const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
-const RESILIENCE4J_TIMELIMITER: &str = include_str!("vectors/resilience4j_timelimiter.json");
 const NETFLIX: &str = include_str!("vectors/netflix_concurrency_limits.json");
 const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
 
@@ -71,12 +69,6 @@ fn fixed_windows_answer_as_the_cycles_of_resilience4j_do() {
 }
 
 #[test]
-fn time_limiters_answer_as_those_of_resilience4j_do() {
-    let tally = time_limit::replay(RESILIENCE4J_TIMELIMITER);
-    assert_eq!(tally, Tally { cases: 9, steps: 17, differences: 1 });
-}
-
-#[test]
 fn concurrency_limits_answer_as_those_of_netflix_do() {
     assert_eq!(concurrency::run(NETFLIX), Tally { cases: 17, steps: 42, differences: 1 });
 }
@@ -89,6 +81,6 @@ fn defects_of_the_peers_are_not_ours() {
 #[test]
 fn every_difference_is_in_the_document() {
     let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
-    let more = [GUAVA, SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER, NETFLIX];
+    let more = [GUAVA, SYMFONY, RESILIENCE4J, NETFLIX];
     files.into_iter().chain(more).for_each(assert_documented);
 }

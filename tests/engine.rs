@@ -1,8 +1,6 @@
 //! The tests of the engine, in one program: each program more would be compiled with all that the tests have in common, and
 //! linked with the engine once more. Only `fork.rs` is a program of its own.
 
-#[cfg(feature = "tokio")]
-mod admission;
 #[cfg(feature = "calendar")]
 mod calendar;
 mod clock_faults;
@@ -38,7 +36,6 @@ mod starved;
 mod stress;
 mod support;
 mod text;
-mod time_limit;
 mod top_keys;
 mod top_up;
 mod verbs;

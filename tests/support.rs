@@ -15,7 +15,6 @@ pub(crate) mod observer;
 // Other programs include these by their paths: then their parts are beside them.
 #[path = "support/ops.rs"]
 pub(crate) mod ops;
-pub(crate) mod paused;
 #[path = "support/reference.rs"]
 pub(crate) mod reference;
 pub(crate) mod setups;

@@ -39,9 +39,10 @@ use crate::share::Leaving;
 pub struct Unlimited;
 
 impl Unlimited {
-    /// Returns the answer to every request.
+    /// Returns the answer to every request, which is never a denial. Lock-free; reads no clock.
     #[inline]
-    pub(crate) fn grant(permits: u64) -> Grant {
+    #[must_use]
+    pub fn grant(permits: u64) -> Grant {
         Grant::unused(permits, u64::MAX)
     }
 }

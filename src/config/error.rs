@@ -197,11 +197,6 @@ pub enum ConfigError {
         /// The given number of keys.
         keys: usize,
     },
-    /// The time-out of a `TimeLimit` is not from 1 ns to [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD).
-    Timeout {
-        /// The given time-out.
-        timeout: Duration,
-    },
     /// The clocks of a `KeyTable`'s threads may be further apart than the bits of a level allow.
     Skew {
         /// The given skew.
@@ -273,7 +268,6 @@ impl ConfigError {
             ConfigError::KeyFill { .. } => "fill",
             ConfigError::Memory { .. } => "memory",
             ConfigError::Keys { .. } => "keys",
-            ConfigError::Timeout { .. } => "timeout",
             ConfigError::Skew { .. } => "skew",
             ConfigError::Offences { .. } => "offences",
             ConfigError::OffencePeriod { .. } => "period of offences",
@@ -301,9 +295,9 @@ impl ConfigError {
     pub const fn rule(&self) -> &'static str {
         match self {
             ConfigError::Permits { .. } | ConfigError::Burst { .. } => "must be from 1 to 2^32",
-            ConfigError::Period { .. }
-            | ConfigError::EmissionInterval { .. }
-            | ConfigError::Timeout { .. } => "must be from 1 ns to 100 years",
+            ConfigError::Period { .. } | ConfigError::EmissionInterval { .. } => {
+                "must be from 1 ns to 100 years"
+            }
             ConfigError::TooFast { .. } => "must be at most 2^31 permits per second",
             ConfigError::Initial { .. } => "must be from 0 to the burst",
             ConfigError::MaxDebt { .. } => "must be from 0 to 2^32 - 1",

@@ -12,9 +12,9 @@ use pin_project_lite::pin_project;
 
 use crate::decision::grant::Grant;
 
-use super::block_on::thread_waker;
 use super::error::AcquireError;
 use super::jitter::Jitter;
+use super::thread_waker::thread_waker;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
 use super::turn::{HasLine, WayToLine};
@@ -136,8 +136,8 @@ impl<'a, T: Timer> Waiting<'a, T> {
         }
     }
 
-    /// Reads the limiter's clock.
-    pub(crate) fn now_nanos(&self) -> u64 {
+    /// Reads the limiter's clock, by which the timeout and the jitter are measured.
+    pub fn now_nanos(&self) -> u64 {
         self.waiter.limiter().now_nanos()
     }
 }

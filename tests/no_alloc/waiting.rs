@@ -1,55 +1,13 @@
-//! Callers in line, and time limits.
-
-use std::time::Duration;
+//! Callers in line.
 
 #[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow};
-use sluicegate::time_limit::{OnTimeout, TimeLimit, TimeLimiter};
-use sluicegate::wait::{Queued, Timer};
+use sluicegate::wait::Queued;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use super::every_common_verb;
 use crate::support::allocator::allocations;
-
-/// A timer whose sleeps are over at once.
-#[derive(Clone)]
-struct NoTime;
-
-impl Timer for NoTime {
-    type Sleep = std::future::Ready<()>;
-
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        std::future::ready(())
-    }
-}
-
-#[test]
-fn a_time_limit_allocates_a_place_for_a_future_that_is_let_finish_and_nothing_else() {
-    use std::future::{Future, pending, ready};
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    let limit = TimeLimit::default();
-    let cancelling = TimeLimiter::builder("cancelling").timer(NoTime).build();
-    let finishing = limit.with_on_timeout(OnTimeout::LetFinish);
-    let finishing = TimeLimiter::builder("finishing").limit(finishing).timer(NoTime).build();
-    let mut context = Context::from_waker(Waker::noop());
-    let made = allocations(|| {
-        let call = pin!(cancelling.execute(ready(7)));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
-        let call = pin!(cancelling.execute(pending::<()>()));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Err(_))));
-        assert_eq!(cancelling.counts().timed_out, 1);
-    });
-    assert_eq!(made, 0);
-    let made = allocations(|| {
-        let call = pin!(finishing.execute(ready(7)));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
-    });
-    // A future without content takes no memory, but `Ready<i32>` has some.
-    assert_eq!(made, 1);
-}
 
 /// Returns what the denials of a limiter allocate while 20 callers stand in line for all of `limit`.
 fn allocated_at_the_gate(limiter: &impl Wait, limit: u64) -> u64 {

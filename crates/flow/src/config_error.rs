@@ -22,6 +22,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
+    /// The time-out of a [`TimeLimit`](crate::time_limit::TimeLimit) is not from 1 ns to 100 years.
+    Timeout {
+        /// The given time-out.
+        timeout: Duration,
+    },
     /// The time that a [`WarmUp`](crate::WarmUp) takes to warm up is above a day.
     WarmUp {
         /// The given time.
@@ -39,6 +44,7 @@ impl ConfigError {
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
+            ConfigError::Timeout { .. } => "timeout",
             ConfigError::WarmUp { .. } => "warm_up",
             ConfigError::ColdFactor { .. } => "cold_factor",
         }
@@ -48,6 +54,7 @@ impl ConfigError {
     #[must_use]
     pub const fn rule(&self) -> &'static str {
         match self {
+            ConfigError::Timeout { .. } => "must be from 1 ns to 100 years",
             ConfigError::WarmUp { .. } => "must be from 0 to 24 hours",
             ConfigError::ColdFactor { .. } => "must be from 1 to 1000",
         }
@@ -57,7 +64,9 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::WarmUp { warm_up } => write!(f, "{} is {warm_up:?}", self.field())?,
+            ConfigError::Timeout { timeout: time } | ConfigError::WarmUp { warm_up: time } => {
+                write!(f, "{} is {time:?}", self.field())?;
+            }
             ConfigError::ColdFactor { cold_factor } => {
                 write!(f, "{} is {cold_factor}", self.field())?;
             }

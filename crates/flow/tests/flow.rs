@@ -1,5 +1,6 @@
 //! The tests of this crate, in one program: each program more would be linked with the engine once more.
 
+mod admission;
 mod conformance;
 mod no_alloc;
 mod rate_limited;
@@ -7,4 +8,5 @@ mod sendable;
 mod shaper;
 mod sleepers;
 mod support;
+mod time_limit;
 mod warm_up;

@@ -60,8 +60,8 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use sluicegate::time_limit::TimeLimiter;
 use sluicegate::wait::ThreadTimer;
+use sluicegate_flow::time_limit::TimeLimiter;
 use tower_layer::Layer;
 
 use crate::fields::{FieldError, FieldVersion, FieldWriter, PolicyState};

@@ -20,8 +20,8 @@ use metrics_exporter_prometheus::{
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::Counted;
 use sluicegate::settle::Settle;
-use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate::{Limiter, TokenBucket, Wait, quota};
+use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_http::fields::QuotaPolicy;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
 use sluicegate_metrics::{Publisher, RefusalLog, WAIT_BUCKETS};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use metrics::{Key, Label, Level, Metadata, Recorder};
 use sluicegate::compose::{AnswerCounters, Counted, WaitCounts};
-use sluicegate::time_limit::TimeLimiter;
 use sluicegate::{KeyedLimiter, Limiter, Wait};
+use sluicegate_flow::time_limit::TimeLimiter;
 
 use crate::every::Publishing;
 use crate::names::{Kind, METRICS};

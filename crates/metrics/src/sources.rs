@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use sluicegate::compose::{AnswerCounters, Counted};
-use sluicegate::time_limit::TimeLimiter;
 use sluicegate::{KeyedLimiter, Limiter, Wait};
+use sluicegate_flow::time_limit::TimeLimiter;
 
 use crate::names;
 use crate::sample::Sample;

@@ -16,8 +16,8 @@ use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{Counted, Unlimited};
 use sluicegate::keyed::Buckets;
 use sluicegate::settle::Settle;
-use sluicegate::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate::*;
+use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_metrics::{METRICS, Publisher, WAIT_BUCKETS};
 use sluicegate_policy::{Policies, Registry};
 

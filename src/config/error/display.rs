@@ -15,7 +15,6 @@ impl fmt::Display for ConfigError {
             | ConfigError::Offences { offences: value } => write!(f, "{value}")?,
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value }
-            | ConfigError::Timeout { timeout: value }
             | ConfigError::OffencePeriod { period: value }
             | ConfigError::Penalty { penalty: value }
             | ConfigError::ForgottenAfter { forgotten_after: value } => write!(f, "{value:?}")?,

@@ -134,9 +134,20 @@ mod tests {
     use std::thread;
     use std::time::Instant;
 
-    use crate::wait::block_on::block_on;
+    use crate::wait::thread_waker::thread_waker;
 
     use super::*;
+
+    fn block_on<F: Future>(future: F) -> F::Output {
+        let mut future = pin!(future);
+        let waker = thread_waker();
+        loop {
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(output) => return output,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
 
     fn poll(sleep: &mut ThreadSleep) -> Poll<()> {
         Pin::new(sleep).poll(&mut Context::from_waker(Waker::noop()))

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use http::request::Parts;
 use http::{HeaderMap, Response};
 use sluicegate::Denied;
-use sluicegate::time_limit::TimeLimiter;
+use sluicegate_flow::time_limit::TimeLimiter;
 
 use super::Shared;
 use super::after::After;

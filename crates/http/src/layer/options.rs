@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use sluicegate::time_limit::TimeLimiter;
 use sluicegate::wait::Timer;
+use sluicegate_flow::time_limit::TimeLimiter;
 
 #[cfg(doc)]
 use sluicegate::wait::ThreadTimer;
@@ -132,7 +132,7 @@ impl RateLimitLayer {
 
     /// Limits the time from when a request is admitted until the service has responded. One that takes longer
     /// is refused with the status 503 and the name of the limiter, and what the service does for it is dropped
-    /// (also if the limiter is to [let it finish](sluicegate::time_limit::OnTimeout::LetFinish)). Its places in flight are
+    /// (also if the limiter is to [let it finish](sluicegate_flow::time_limit::OnTimeout::LetFinish)). Its places in flight are
     /// given back, and its permits stay spent. The time in which a request waits for its limits, and the body of
     /// the response, do not count.
     ///
@@ -148,7 +148,7 @@ impl RateLimitLayer {
     /// use std::time::Duration;
     /// use http::StatusCode;
     /// use sluicegate::{TokenBucket, quota};
-    /// use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+    /// use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
     /// use sluicegate_http::layer::{Limit, RateLimitLayer, RefusalReason};
     ///
     /// let search = TimeLimiter::new("search", TimeLimit::new(Duration::from_secs(2))?);

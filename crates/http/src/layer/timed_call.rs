@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use http::Response;
 use http::request::Parts;
 use pin_project_lite::pin_project;
-use sluicegate::time_limit::{TimeLimited, TimedOut};
+use sluicegate_flow::time_limit::{TimeLimited, TimedOut};
 
 use super::Shared;
 use super::after::After;

@@ -1,7 +1,5 @@
 //! Bytes that were read, and were not passed on yet.
 
-use std::vec::Vec;
-
 /// A buffer of one chunk, which is filled when it is empty.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {

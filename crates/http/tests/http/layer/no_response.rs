@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use sluicegate::concurrency::{Adaptive, Aimd};
-use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 
 use super::*;
 

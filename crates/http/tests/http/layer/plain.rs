@@ -3,7 +3,7 @@
 
 use sluicegate::compose::Counted;
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
-use sluicegate::time_limit::{TimeLimit, TimeLimiter};
+use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 
 use super::*;
 
