@@ -6,9 +6,13 @@ cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets
 
-for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "huge-pages,keyed" per-cpu "per-cpu,portable-atomic" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta keyed wait tokio "huge-pages,keyed" per-cpu "per-cpu,portable-atomic" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
+done
+# Limits of another kind, with each of their features.
+for features in "" quanta tokio futures "futures,tokio"; do
+    cargo clippy -q -p sluicegate-flow --lib --no-default-features --features "$features" -- -D warnings
 done
 # The layer for web servers, with each of their features, and the one for clients.
 for features in "" axum grpc tonic policy outgoing reqwest; do
@@ -32,12 +36,12 @@ cargo clippy -q -- -D warnings
 cargo clippy -q -p sluicegate-cli --features redis-tls -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
-# Tokio's timer and runtime, in paused time, streams and sinks, and their examples; and shards of CPUs, alone and in limiters.
-more=per-cpu,tokio,futures
+# Tokio's timer and clock, and their examples; and shards of CPUs, alone and in limiters.
+more=per-cpu,tokio
 cargo test -q -p sluicegate --lib --features "$more"
 cargo test -q -p sluicegate --test per_cpu --features "$more"
-cargo test -q -p sluicegate --test engine --features "$more" -- time_limit:: rate_limited:: sharded:: leases::
-cargo test -q -p sluicegate --doc --features "$more" -- tokio time_limit rate_limited
+cargo test -q -p sluicegate --test engine --features "$more" -- sharded:: leases::
+cargo test -q -p sluicegate --doc --features "$more" -- tokio
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do

@@ -14,13 +14,13 @@ ci/links.sh || fail "a link is dead"
 ci/circles.sh || fail "modules import each other in a circle"
 
 # Only the facade names atomics, loom or shuttle, so that nothing escapes the models.
-if grep -rnE '^[^/"]*(\b(atomic|loom|shuttle|portable_atomic)\b|crossbeam_utils::.*Backoff)' src --include='*.rs' |
-    grep -v '^src/sync\.rs:' | grep -v 'feature = '; then
+if grep -rnE '^[^/"]*(\b(atomic|loom|shuttle|portable_atomic)\b|crossbeam_utils::.*Backoff)' src crates/flow/src --include='*.rs' |
+    grep -vE '^(crates/flow/)?src/sync\.rs:' | grep -v 'feature = '; then
     fail "only src/sync.rs may name atomics, loom or shuttle"
 fi
 
 # Each use of an ordering is argued right above it.
-for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src crates/redis/src/lease --include='*.rs' | grep -v '^src/sync\.rs'); do
+for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src crates/flow/src crates/redis/src/lease --include='*.rs' | grep -vE '^(crates/flow/)?src/sync\.rs'); do
     awk -f ci/argued.awk "$file" || fail "an atomic operation is not argued"
 done
 
@@ -44,16 +44,17 @@ openings=$(git ls-files -co --exclude-standard '*.rs' | xargs awk -f ci/openings
 }
 
 # Few pronouns dangle ("those", "what", "the same", "that of"): in a thousand words at most 5 on first pages and in the heads
-# of public modules, and 8 on other pages and in all documentation of the engine.
+# of public modules, and 8 on other pages and in all documentation of the engine and of the crate flow.
 few_pronouns() {
     local most=$1
     shift
     awk -f ci/prose.awk "$@" | awk -v most="$most" '$3 > most { print; found = 1 } END { exit found }' ||
         fail "more than $most dangling pronouns in a thousand words"
 }
-few_pronouns 5 README.md SECURITY.md src/front-page.md crates/*/README.md crates/*/src/lib.rs $(sed -n 's/^pub mod \(.*\);/src\/\1.rs/p' src/lib.rs)
+few_pronouns 5 README.md SECURITY.md src/front-page.md crates/*/README.md crates/*/src/lib.rs $(for crate in . crates/flow; do sed -n "s|^pub mod \(.*\);|$crate/src/\1.rs|p" $crate/src/lib.rs; done)
 few_pronouns 8 CHANGELOG.md CONTRIBUTING.md docs/*.md
 few_pronouns 8 <(git ls-files 'src/*.rs' | xargs sed -nE 's|^ */// ?||p')
+few_pronouns 8 <(git ls-files 'crates/flow/src/*.rs' | xargs sed -nE 's|^ */// ?||p')
 
 # The README is a front door: a page of 900 words at most.
 [ "$(wc -w <README.md)" -le 900 ] || fail "README.md has more than 900 words"

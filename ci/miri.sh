@@ -24,30 +24,31 @@ fi
 
 ci/setup.sh nightly
 
-# The program of the engine's tests, compiled once for all.
-engine="keyed,wait,futures,tokio --test engine --"
+# The programs of the tests of the engine and of the crate flow, each compiled once for all.
+engine="sluicegate keyed,wait,tokio --test engine --"
+flow="sluicegate-flow futures,tokio --test flow --"
 
 flags="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
 flags+=" -Zmiri-compare-exchange-weak-failure-rate=0.5 -Zmiri-preemption-rate=0.05"
 
-# miri SEED FEATURES ARGUMENT...
+# miri SEED PACKAGE FEATURES ARGUMENT...
 miri() {
     local log
     log=$(mktemp)
     # A filter that no test has must not pass.
-    if MIRIFLAGS="$flags -Zmiri-seed=$1" cargo +nightly miri test -q -p sluicegate \
-        --no-default-features --features "$2" "${@:3}" >"$log" 2>&1 &&
+    if MIRIFLAGS="$flags -Zmiri-seed=$1" cargo +nightly miri test -q -p "$2" \
+        --no-default-features --features "$3" "${@:4}" >"$log" 2>&1 &&
         grep -qE '^test result: ok\. [1-9]' "$log"; then
-        echo "miri: passed with seed $1 ($SECONDS s): ${*:3}"
+        echo "miri: passed with seed $1 ($SECONDS s): ${*:4}"
         rm "$log"
     else
         cat "$log"
-        echo "miri: failed with seed $1: ${*:3}"
+        echo "miri: failed with seed $1: ${*:4}"
         # Nothing more is begun.
         exit 255
     fi
 }
-# Prints the runs of $1 schedules with these features and arguments.
+# Prints the runs of $1 schedules of this package with these features and arguments.
 schedules() {
     local seed
     for ((seed = 0; seed < $1; seed++)); do
@@ -64,17 +65,17 @@ export flags
 {
     schedules "$unit_seeds" $engine snapshots:: clock_faults:: window_races:: leases:: \
         --skip alone --skip early --skip deepest
-    schedules "$unit_seeds" std,keyed --lib -- --skip wherever_the_circle_is_cut \
+    schedules "$unit_seeds" sluicegate std,keyed --lib -- --skip wherever_the_circle_is_cut \
         --skip never_past_what_is_accrued --skip every_value_of_a_small_word \
         --skip every_small_state --skip the_exact_weight --skip so_many_steps_back \
         --skip keyed::table::ticks --skip keyed::table::home --skip keyed::prepay --skip settle::lots \
         --skip every_short_history
     # The thread of the timer for any executor never ends, which Miri takes for a leak.
     # A line of thousands takes minutes.
-    schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread \
+    schedules "$unit_seeds" sluicegate wait --lib -- wait:: --skip timer::thread \
         --skip as_many_places --skip without_places
     # Two tests of the line leak on purpose what their wakers own; random calls take long.
-    schedules "$unit_seeds" $engine wait::changes wait::faults wait::gate wait::leaving wait::limits \
+    schedules "$unit_seeds" $engine wait::caller wait::changes wait::faults wait::gate wait::resource wait::leaving wait::limits \
         wait::order wait::reserve wait::wrapped gates_give_estimates granted_in_order changes_of_a_ring \
         end_in_the_order --skip a_waker_may_drop --skip the_old_waker \
         --skip reserve_in_line::random --skip reserve_in_line::least
@@ -82,11 +83,12 @@ export flags
     schedules "$unit_seeds" $engine wait::queued wait::storm_queued --skip crowds --skip random --skip several_limiters_cost
     schedules "$unit_seeds" $engine settle::cases:: settle::windows several_windows_settle --skip three_quarters --skip least_that \
         --skip leave_others
-    schedules "$unit_seeds" $engine rate_limited:: --skip random
-    schedules "$unit_seeds" $engine warm_up:: --skip random
-    schedules "$unit_seeds" $engine shaper::
+    schedules "$unit_seeds" sluicegate-flow tokio --lib -- block_on time_limit word --skip spawn::tokio
+    schedules "$unit_seeds" $flow rate_limited:: --skip random
+    schedules "$unit_seeds" $flow warm_up:: --skip random
+    schedules "$unit_seeds" $flow shaper::
     # One compares an instant that is later here, where compare-exchanges fail at random.
-    schedules "$unit_seeds" $engine time_limit:: admission:: --skip by_default_needs_no_runtime \
+    schedules "$unit_seeds" $flow time_limit:: admission:: --skip by_default_needs_no_runtime \
         --skip any_limiter_with_a_line
     schedules "$unit_seeds" $engine hot_keys::threads --skip each_reset
     schedules "$unit_seeds" $engine key_table::answers::each_key key_table::answers::a_receipt \
@@ -94,7 +96,7 @@ export flags
     schedules "$unit_seeds" $engine verbs:: debts:: shapes:: live_terms:: counted:: \
         --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
     schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks
-    schedules "$unit_seeds" $engine concurrency::threads concurrency::adaptive concurrency::parts \
+    schedules "$unit_seeds" $flow concurrency::threads concurrency::adaptive concurrency::parts \
         storm_of_threads_and_tasks threads_and_tasks_stand owned_guard no_permits_are_always permits_come_back \
         permits_that_were_granted permits_granted_to granted_permits
     schedules "$seeds" $engine stress::

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Weakens each ordering in `src/`, one at a time, and runs the models that the MODEL line
+# Weakens each ordering in `src/` and `crates/flow/src/`, one at a time, and runs the models that the MODEL line
 # at that place names: one must fail, and pass when nothing is weakened. Those that no model
 # can tell from weaker ones are listed, with the reason, in loom-tests/orderings.txt. By hand:
 # it takes a while.
@@ -37,12 +37,8 @@ mkdir -p "$copy"
 git ls-files -co --exclude-standard | grep -v '^fuzz/' >"$work/files"
 (cd "$copy" && find . -type f | sed 's|^\./||') | sort | comm -13 <(sort "$work/files") - |
     while read -r gone; do rm -f "$copy/$gone"; done
-: >"$work/sites"
-while read -r file; do
-    [ -f "$file" ] || continue
-    case $file in
-        src/sync.rs)
-            cat "$file" - >"$work/new" <<'RUST'
+# Functions that each `sync.rs` has in the copy.
+cat >"$work/weakened.rs" <<'RUST'
 
 fn weakening() -> Option<(u32, Ordering)> {
     static WEAKENING: std::sync::OnceLock<Option<(u32, Ordering)>> = std::sync::OnceLock::new();
@@ -73,6 +69,8 @@ pub(crate) fn weakened(site: u32, order: Ordering) -> Ordering {
         _ => order,
     }
 }
+RUST
+cat >"$work/weakened_fence.rs" <<'RUST'
 
 /// A fence, unless it is weakened to none.
 pub(crate) fn weakened_fence(site: u32, order: Ordering) {
@@ -82,9 +80,19 @@ pub(crate) fn weakened_fence(site: u32, order: Ordering) {
     }
 }
 RUST
+: >"$work/sites"
+while read -r file; do
+    [ -f "$file" ] || continue
+    case $file in
+        src/sync.rs)
+            cat "$file" "$work/weakened.rs" "$work/weakened_fence.rs" >"$work/new"
             put "$work/new" "$copy/$file"
             ;;
-        src/*.rs)
+        crates/flow/src/sync.rs)
+            cat "$file" "$work/weakened.rs" >"$work/new"
+            put "$work/new" "$copy/$file"
+            ;;
+        src/*.rs | crates/flow/src/*.rs)
             awk -v file="${file#src/}" -v first="$(($(wc -l <"$work/sites") + 1))" -v sites="$work/new-sites" \
                 -f ci/orderings.awk "$file" >"$work/new"
             cat "$work/new-sites" >>"$work/sites"
@@ -121,7 +129,7 @@ fi
 
 # What was found for these sources, and for the models in these files; comments make no
 # difference. The models have the references of the tests.
-stamp=$(find "$copy/src" "$copy/loom-tests/src" "$copy/tests/support/reference.rs" "$copy/tests/windows/reference.rs" \
+stamp=$(find "$copy/src" "$copy/crates/flow/src" "$copy/loom-tests/src" "$copy/tests/support/reference.rs" "$copy/tests/windows/reference.rs" \
     -name "*.rs" | sort | xargs cat | grep -v "^ *//" | cksum | tr " " -)
 export found="$work/found/$stamp"
 [ -z "$again" ] || rm -rf "$found"

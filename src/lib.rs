@@ -16,7 +16,6 @@ pub mod bucket;
 #[cfg(feature = "calendar")]
 pub mod calendar;
 pub mod compose;
-pub mod concurrency;
 mod config;
 mod contention;
 #[cfg(feature = "alloc")]

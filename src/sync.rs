@@ -198,25 +198,6 @@ impl<T> SharedLock<T> {
     }
 }
 
-#[cfg(sluicegate_loom)]
-pub(crate) use loom::cell::UnsafeCell;
-
-/// A value that is reached by a pointer, as loom's is, which checks that no two accesses meet.
-#[cfg(not(sluicegate_loom))]
-pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
-
-#[cfg(not(sluicegate_loom))]
-impl<T> UnsafeCell<T> {
-    pub(crate) const fn new(value: T) -> UnsafeCell<T> {
-        UnsafeCell(core::cell::UnsafeCell::new(value))
-    }
-
-    #[inline]
-    pub(crate) fn with_mut<R>(&self, act: impl FnOnce(*mut T) -> R) -> R {
-        act(self.0.get())
-    }
-}
-
 /// Spins for `times` pause instructions. Under loom it does nothing: a model has no time, and
 /// explores every order anyway.
 #[inline]

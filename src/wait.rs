@@ -7,6 +7,7 @@
 //! | [`Reserve`], [`Reservation`] | permits taken now for a later instant |
 //! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
 //! | [`Caller`] | a caller that keeps its limiter, for types that are polled themselves |
+//! | [`ResourceLine`], [`ResourceCaller`] | a line before a [`Resource`] of your own, whose permits come back at any time |
 //! | [`LineLimits`] | how many may wait, and who is refused beyond that |
 //! | [`Timer`], [`ThreadTimer`] | wake tasks; `TokioTimer` with the feature `tokio` |
 
@@ -30,6 +31,7 @@
 // | [`waiter`] | one caller's place in line, from its first request to its grant |
 // | [`acquire`] | the future, and the waiting thread |
 // | [`caller`] | a caller that keeps its limiter |
+// | [`resource`] | a line before a resource of the user's own, without a clock |
 // | [`reservation`] | permits taken for a later instant; in line if others wait |
 // | [`limits`] | the bounds of a line |
 // | [`error`] | the refusals |
@@ -128,6 +130,7 @@ pub(crate) mod place;
 pub(crate) mod queue;
 pub(crate) mod queued;
 pub(crate) mod reservation;
+pub(crate) mod resource;
 pub(crate) mod stay;
 pub(crate) mod thread_waker;
 pub(crate) mod timer;
@@ -147,6 +150,8 @@ pub use self::line_handle::Line;
 pub use self::queued::Queued;
 pub use self::queued::estimates::WaitingForEstimate;
 pub use self::reservation::Reservation;
+pub use self::resource::caller::ResourceCaller;
+pub use self::resource::{Resource, ResourceLine, ResourceTurn};
 pub use self::timer::Timer;
 pub use self::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]

@@ -13,7 +13,6 @@
 //! * as many cases and steps were run as there should be.
 
 mod acquire;
-mod concurrency;
 mod race;
 mod replay;
 mod subject;
@@ -30,7 +29,6 @@ const GUAVA: &str = include_str!("vectors/guava.json");
 const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
 const SYMFONY: &str = include_str!("vectors/symfony.json");
 const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
-const NETFLIX: &str = include_str!("vectors/netflix_concurrency_limits.json");
 const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
 
 #[test]
@@ -69,11 +67,6 @@ fn fixed_windows_answer_as_the_cycles_of_resilience4j_do() {
 }
 
 #[test]
-fn concurrency_limits_answer_as_those_of_netflix_do() {
-    assert_eq!(concurrency::run(NETFLIX), Tally { cases: 17, steps: 42, differences: 1 });
-}
-
-#[test]
 fn defects_of_the_peers_are_not_ours() {
     assert_eq!(replay(PEER_DEFECTS), Tally { cases: 9, steps: 37, differences: 12 });
 }
@@ -81,6 +74,6 @@ fn defects_of_the_peers_are_not_ours() {
 #[test]
 fn every_difference_is_in_the_document() {
     let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
-    let more = [GUAVA, SYMFONY, RESILIENCE4J, NETFLIX];
+    let more = [GUAVA, SYMFONY, RESILIENCE4J];
     files.into_iter().chain(more).for_each(assert_documented);
 }

@@ -4,7 +4,6 @@
 #[cfg(feature = "calendar")]
 mod calendar;
 mod clock_faults;
-mod concurrency;
 mod conformance;
 mod counted;
 mod debts;

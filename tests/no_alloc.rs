@@ -16,7 +16,6 @@ use sluicegate::*;
 use crate::support::allocator::allocations;
 use crate::support::limiters::{buckets, windows};
 
-mod concurrency;
 mod waiting;
 
 fn every_verb(limiter: &TokenBucket<&ManualClock>) {

@@ -28,6 +28,7 @@ mod random_queued;
 mod random_windows;
 mod reserve;
 mod reserve_in_line;
+mod resource;
 mod rings;
 mod saturated;
 mod sendable;

@@ -11,7 +11,7 @@
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::concurrency::{
+use sluicegate_flow::concurrency::{
     ConcurrencyLimit, InFlight, KeyedConcurrency, LimitAlgorithm, Outcome, Sample,
 };
 use sluicegate_loom_tests::{Arc, TestClock, check, race};
@@ -238,7 +238,7 @@ impl LimitAlgorithm for Counting {
     }
 }
 
-type Adaptive = sluicegate::concurrency::Adaptive<Counting, TestClock>;
+type Adaptive = sluicegate_flow::concurrency::Adaptive<Counting, TestClock>;
 
 fn counting() -> Arc<Adaptive> {
     Arc::new(Adaptive::with_clock(Counting { samples: 0, again: 0 }, TestClock::new()))

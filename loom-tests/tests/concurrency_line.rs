@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 
-use sluicegate::concurrency::{ConcurrencyLimit, Entering, InFlight, InFlightError};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, Entering, InFlight, InFlightError};
 use sluicegate_loom_tests::{ANY, Arc, check, race, thread};
 
 #[cfg(sluicegate_loom)]

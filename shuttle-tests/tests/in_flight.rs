@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
-use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate::wait::{LineLimits, WhenLineFull};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate_shuttle_tests::sync::Mutex;
 use sluicegate_shuttle_tests::thread;
 use sluicegate_shuttle_tests::{check, intents, look, random};

@@ -8,7 +8,6 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::TopUp;
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::window::WeightedLog;
 use sluicegate::{Denied, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
@@ -55,9 +54,6 @@ fn a_call_whose_context_is_already_cancelled_spends_nothing() {
     let bucket = Queued::with_clock(SettleableBucket::with_clock(quota, &clock), &clock);
     drop(bucket.acquire_settleable(1));
     assert_cancelled_calls_spend_nothing(&bucket);
-    let limit = ConcurrencyLimit::new(1);
-    drop(limit.acquire(1));
-    assert!(limit.try_acquire(1).is_ok());
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub use self::rate::{NoRate, WaitOrUnlimited};
 /// use std::time::Duration;
 /// use sluicegate::{TokenBucket, quota};
 /// use sluicegate_flow::admission::Admission;
-/// use sluicegate::concurrency::ConcurrencyLimit;
+/// use sluicegate_flow::concurrency::ConcurrencyLimit;
 ///
 /// let connections = Arc::new(ConcurrencyLimit::new(1));
 /// let admission = Admission::new()

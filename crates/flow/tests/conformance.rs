@@ -3,12 +3,14 @@
 //! The files in `tests/vectors` here hold configurations, calls and results from the tests of other
 //! libraries, each with its source. What is checked is what `tests/conformance.rs` of the engine checks.
 
+mod concurrency;
 mod time_limit;
 mod warm_up;
 
 use crate::support::vector_file::{Tally, assert_documented};
 
 const RESILIENCE4J_TIMELIMITER: &str = include_str!("vectors/resilience4j_timelimiter.json");
+const NETFLIX: &str = include_str!("vectors/netflix_concurrency_limits.json");
 const GUAVA: &str = include_str!("vectors/guava.json");
 
 #[test]
@@ -23,6 +25,11 @@ fn time_limiters_answer_as_those_of_resilience4j_do() {
 }
 
 #[test]
+fn concurrency_limits_answer_as_those_of_netflix_do() {
+    assert_eq!(concurrency::run(NETFLIX), Tally { cases: 17, steps: 42, differences: 1 });
+}
+
+#[test]
 fn every_difference_is_in_the_document() {
-    [GUAVA, RESILIENCE4J_TIMELIMITER].into_iter().for_each(assert_documented);
+    [GUAVA, NETFLIX, RESILIENCE4J_TIMELIMITER].into_iter().for_each(assert_documented);
 }

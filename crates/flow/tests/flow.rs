@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: each program more would be linked with the engine once more.
 
 mod admission;
+mod concurrency;
 mod conformance;
 mod no_alloc;
 mod rate_limited;

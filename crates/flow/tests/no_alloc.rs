@@ -13,6 +13,8 @@ use sluicegate_flow::warm_up::WarmUpReservation;
 
 use crate::support::allocator::allocations;
 
+mod concurrency;
+
 /// Takes any text, and keeps none.
 struct Anywhere;
 

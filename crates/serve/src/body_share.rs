@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, InFlight};
 
 /// The bytes that one request has taken of the space for the bodies of all requests under way. They are given back when the
 /// last clone is dropped.

@@ -123,7 +123,7 @@ mod tests {
 
     use axum::body::Bytes;
     use http_body_util::BodyExt;
-    use sluicegate::concurrency::ConcurrencyLimit;
+    use sluicegate_flow::concurrency::ConcurrencyLimit;
 
     use super::*;
 

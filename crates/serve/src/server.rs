@@ -24,7 +24,7 @@ use axum::Router;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_policy::{Event, PolicyFile, ReloadError};
 use subtle::ConstantTimeEq;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use crate::concurrency::InFlightError;
 use pin_project_lite::pin_project;
 use sluicegate::Grant;
 use sluicegate::compose::Unlimited;
-use sluicegate::concurrency::InFlightError;
 use sluicegate::wait::{AcquireError, ThreadTimer, Timer, Waiting};
 
 use crate::block_on::block_on_until;
@@ -65,7 +65,7 @@ pin_project! {
     /// use std::time::Duration;
     /// use sluicegate::{TokenBucket, quota};
     /// use sluicegate_flow::admission::{Admission, AdmitError};
-    /// use sluicegate::concurrency::ConcurrencyLimit;
+    /// use sluicegate_flow::concurrency::ConcurrencyLimit;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), AdmitError> {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use sluicegate::concurrency::{ConcurrencyDenied, ConcurrencyLimit, InFlight};
+use crate::concurrency::{ConcurrencyDenied, ConcurrencyLimit, InFlight};
 
 /// A limit on the number of calls in flight, as an [`Admission`](crate::admission::Admission) takes it.
 ///
@@ -15,7 +15,7 @@ use sluicegate::concurrency::{ConcurrencyDenied, ConcurrencyLimit, InFlight};
 /// ```
 /// use std::sync::Arc;
 /// use sluicegate_flow::admission::Admission;
-/// use sluicegate::concurrency::ConcurrencyLimit;
+/// use sluicegate_flow::concurrency::ConcurrencyLimit;
 ///
 /// let places = Arc::new(ConcurrencyLimit::new(1));
 /// let admission = Admission::new().in_flight("connections", places);

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::concurrency::{ConcurrencyLimit, Entering, InFlight, InFlightError};
+use crate::concurrency::{ConcurrencyLimit, Entering, InFlight, InFlightError};
 
 use super::enter::Enter;
 
@@ -23,7 +23,7 @@ use super::enter::Enter;
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use sluicegate_flow::admission::Admission;
-/// use sluicegate::concurrency::{InFlightError, KeyedConcurrency};
+/// use sluicegate_flow::concurrency::{InFlightError, KeyedConcurrency};
 ///
 /// let uploads = Arc::new(KeyedConcurrency::<String>::new(1));
 /// let in_flight = |tenant: &'static str| {

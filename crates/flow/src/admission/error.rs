@@ -6,8 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::concurrency::InFlightError;
 use sluicegate::Denied;
-use sluicegate::concurrency::InFlightError;
 use sluicegate::wait::AcquireError;
 
 use crate::time_limit::{CallError, TimedOut};

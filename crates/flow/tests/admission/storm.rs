@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::clock::MonotonicClock;
-use sluicegate::concurrency::{ConcurrencyLimit, InFlight};
 use sluicegate::wait::Timer;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 use sluicegate_flow::admission::{Admission, AdmitError, Admitted};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, InFlight};
 
 use crate::support::cases::cases;
 

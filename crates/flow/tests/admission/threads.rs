@@ -7,9 +7,9 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 use sluicegate_flow::admission::Admission;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 
 use super::millis;

@@ -7,10 +7,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::clock::TokioClock;
-use sluicegate::concurrency::{ConcurrencyLimit, InFlightError};
 use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
 use sluicegate::{SlidingLog, TokenBucket, Wait, quota, rate};
 use sluicegate_flow::admission::{Admission, AdmissionError, AdmitError};
+use sluicegate_flow::concurrency::{ConcurrencyLimit, InFlightError};
 use sluicegate_flow::time_limit::OnTimeout;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};

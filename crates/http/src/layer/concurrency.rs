@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use sluicegate::Clock;
-use sluicegate::concurrency::{
+use sluicegate_flow::concurrency::{
     Adaptive, ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency, LimitAlgorithm, Outcome,
     TimedInFlight,
 };
@@ -41,7 +41,7 @@ use crate::fields::PolicyState;
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use sluicegate::concurrency::{ConcurrencyLimit, KeyedConcurrency};
+/// use sluicegate_flow::concurrency::{ConcurrencyLimit, KeyedConcurrency};
 /// use sluicegate_http::fields::{QuotaPolicy, QuotaUnit};
 /// use sluicegate_http::layer::{Concurrency, Limit, RateLimitLayer};
 ///
@@ -109,7 +109,7 @@ impl<L> Concurrency<L> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use sluicegate::concurrency::{Adaptive, Vegas};
+    /// use sluicegate_flow::concurrency::{Adaptive, Vegas};
     /// use sluicegate_http::layer::{Concurrency, Limit, NoResponse};
     ///
     /// // Behind it there is a layer of tower that times out, and fails for no other reason.

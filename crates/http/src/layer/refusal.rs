@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use sluicegate::Denied;
-use sluicegate::concurrency::{ConcurrencyDenied, InFlightError};
 use sluicegate::wait::AcquireError;
+use sluicegate_flow::concurrency::{ConcurrencyDenied, InFlightError};
 
 use crate::client_address::UnknownClient;
 use crate::fields::{PolicyState, Problem, ProblemType};

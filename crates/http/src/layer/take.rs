@@ -7,9 +7,9 @@ use std::pin::Pin;
 
 use http::StatusCode;
 use http::request::Parts;
-use sluicegate::concurrency::InFlight;
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant};
+use sluicegate_flow::concurrency::InFlight;
 
 use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;

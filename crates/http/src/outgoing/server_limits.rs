@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 use sluicegate::clock::TokioClock;
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::wait::{LineLimits, TokioTimer};
 use sluicegate::{Clock, TokenBucket};
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 

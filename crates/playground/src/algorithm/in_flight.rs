@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_http::fields::{QuotaPolicy, QuotaUnit};
 
 use super::parameter::*;

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::wait::LineLimits;
 use sluicegate::{ConfigError, ManualClock, Wait};
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_flow::shaper::Shaper;
 use sluicegate_http::fields::QuotaPolicy;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::concurrency::{ConcurrencyDenied, InFlightError};
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, Grant};
+use sluicegate_flow::concurrency::{ConcurrencyDenied, InFlightError};
 use sluicegate_http::fields::PolicyState;
 
 /// An answer: what a decision shows of it, and what response fields tell.

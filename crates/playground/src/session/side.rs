@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluicegate::Clock;
-use sluicegate::concurrency::InFlight;
+use sluicegate_flow::concurrency::InFlight;
 
 use self::line::Caller;
 use super::answer::Answer;

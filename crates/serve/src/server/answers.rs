@@ -10,7 +10,7 @@ use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse, Response};
 use http::Request;
 use hyper::body::Incoming;
-use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use tower::Service as _;
 
 use super::activity::Activity;

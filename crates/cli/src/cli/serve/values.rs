@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_serve::api;
 
 /// Reads an address, or looks the name of a machine up.

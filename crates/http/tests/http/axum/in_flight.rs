@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use http_body_util::channel::Channel;
-use sluicegate::concurrency::{Adaptive, Aimd, ConcurrencyLimit, KeyedConcurrency};
+use sluicegate_flow::concurrency::{Adaptive, Aimd, ConcurrencyLimit, KeyedConcurrency};
 use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_http::fields::QuotaUnit;
 use sluicegate_http::layer::{Concurrency, RefusalReason};

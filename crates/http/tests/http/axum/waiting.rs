@@ -1,10 +1,10 @@
 //! Requests that wait for their limits, and clients that go away meanwhile.
 
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::concurrency::ConcurrencyLimit;
 use sluicegate::keyed::QueuedKeys;
 use sluicegate::wait::{LineLimits, Queued};
 use sluicegate::{Clock, ManualClock, Wait, rate};
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_http::layer::{Concurrency, Settled, WaitUpTo};
 
 use super::*;

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use http_body::{Body as _, Frame, SizeHint};
 use sluicegate::bucket::SettleableBucket;
-use sluicegate::concurrency::ConcurrencyLimit;
+use sluicegate_flow::concurrency::ConcurrencyLimit;
 
 use super::*;
 

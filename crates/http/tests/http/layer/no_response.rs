@@ -2,7 +2,7 @@
 
 use std::future::pending;
 
-use sluicegate::concurrency::{Adaptive, Aimd};
+use sluicegate_flow::concurrency::{Adaptive, Aimd};
 use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 
 use super::*;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::concurrency::InFlight;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, ConfigError};
+use sluicegate_flow::concurrency::InFlight;
 use sluicegate_flow::shaper::ShaperError;
 
 use super::super::answer::Answer;

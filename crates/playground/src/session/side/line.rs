@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use sluicegate::concurrency::{InFlight, InFlightError};
 use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, Grant};
+use sluicegate_flow::concurrency::{InFlight, InFlightError};
 
 use super::super::events::{Event, EventKey, EventQueue};
 use super::{Request, Side};

@@ -1,0 +1,127 @@
+//! A caller in the line before a resource.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::task::{Poll, Waker};
+use core::time::Duration;
+
+use crate::wait::error::AcquireError;
+use crate::wait::line;
+use crate::wait::line::Standing;
+use crate::wait::place::Key;
+use crate::wait::waiters::Outcome;
+
+use super::{Resource, ResourceLine};
+
+/// A caller that stands in a [`ResourceLine`], or is about to. Leaves the line when it is dropped.
+///
+/// `H` is a way to the line that the caller keeps: a reference, an `Arc`, or a type of your own. If that leads to
+/// another line than before, the caller stands there anew, and its turn in the line before passes unused.
+pub struct ResourceCaller<R, H: AsRef<ResourceLine<R>>>
+where
+    R: Resource,
+{
+    line: H,
+    permits: u64,
+    /// Its place, while it stands in line.
+    key: Option<Key>,
+    /// The address of the line that the place is of.
+    home: usize,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
+    /// Returns a caller that wants `permits`, and stands in no line yet.
+    pub fn new(line: H, permits: u64) -> ResourceCaller<R, H> {
+        ResourceCaller { line, permits, key: None, home: 0, of: PhantomData }
+    }
+
+    /// Returns the way to the line that it keeps.
+    pub fn line(&self) -> &H {
+        &self.line
+    }
+
+    /// Returns the number of permits that it wants.
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns whether it stands in line.
+    pub fn stands(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Asks for its turn; comes to stand at the end of the line at first, even if the permits are there: so a
+    /// caller tries to take them by itself before. Returns the number of the [turn](crate::wait::ResourceTurn::Granted); the
+    /// permits are the caller's then. `waker` is called when there is an answer. A caller that has been told its
+    /// answer stands anew.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TooLarge`] for more than the limit; [`AcquireError::LineFull`], [`AcquireError::Evicted`] and
+    /// [`AcquireError::Closed`] as the line has it. A caller that is refused has taken nothing.
+    pub fn poll_turn(&mut self, waker: &Waker) -> Poll<Result<u64, AcquireError>> {
+        let line = self.line.as_ref();
+        if self.home != line.queue.address() {
+            // It would be somebody else's place in this line, or none.
+            self.key = None;
+        }
+        let standing = if self.key.is_some() {
+            Ok(line::ask(line, &mut self.key, false, waker.clone()))
+        } else {
+            self.home = line.queue.address();
+            line::stand(line, self.permits, &mut self.key, None, waker.clone())
+        };
+        match standing {
+            Ok(standing) => told(&standing),
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    /// Asks for its turn for the last time, and leaves the line. Not one that stands in none.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`] if its turn has not come, and all others.
+    pub fn last_turn(&mut self) -> Result<u64, AcquireError> {
+        let line = self.line.as_ref();
+        if self.home != line.queue.address() {
+            self.key = None;
+        }
+        if self.key.is_some() {
+            let standing = line::ask(line, &mut self.key, true, Waker::noop().clone());
+            if let Poll::Ready(answer) = told(&standing) {
+                return answer;
+            }
+        }
+        Err(AcquireError::TimedOut { retry_after: Duration::MAX })
+    }
+}
+
+fn told(standing: &Standing) -> Poll<Result<u64, AcquireError>> {
+    match *standing {
+        Standing::Waiting { .. } => Poll::Pending,
+        Standing::Told(Outcome::Granted { charged, .. }) => Poll::Ready(Ok(charged.after)),
+        Standing::Told(Outcome::Refused(error)) => Poll::Ready(Err(error)),
+    }
+}
+
+impl<R: Resource, H: AsRef<ResourceLine<R>>> Drop for ResourceCaller<R, H> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            let line = self.line.as_ref();
+            if self.home == line.queue.address() {
+                line::leave(line, key);
+            }
+        }
+    }
+}
+
+impl<R: Resource, H: AsRef<ResourceLine<R>>> fmt::Debug for ResourceCaller<R, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceCaller")
+            .field("permits", &self.permits)
+            .field("stands", &self.stands())
+            .finish_non_exhaustive()
+    }
+}
