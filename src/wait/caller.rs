@@ -20,11 +20,14 @@ use super::waiter::{Asked, Waiter};
 /// again: for types that are polled themselves, such as streams, readers and services, or that block a
 /// thread.
 ///
-/// It stands in line as a [`Waiting`](crate::wait::Waiting) does, at the same rank and with the same guarantees. If it
-/// is dropped, it leaves the line; permits that it was not told of are given back, if nothing else was granted
-/// since.
+/// It stands in line as a [`Waiting`](crate::wait::Waiting) does, at the same rank and with the same guarantees.
 ///
-/// Has no box until a task first sleeps; later sleeps use it again. The timer may allocate for each.
+/// The first sleep of a task allocates a box, which later ones use again; the timer may allocate for each sleep.
+///
+/// # Cancel safety
+///
+/// May be dropped at any time: it leaves the line. Permits that it was granted and has not been told of are given back if
+/// nothing else was granted in between; otherwise they are lost, as if they had been used.
 ///
 /// # Examples
 ///

@@ -13,10 +13,15 @@ use crate::wait::waiters::Outcome;
 
 use super::{Resource, ResourceLine};
 
-/// A caller that stands in a [`ResourceLine`], or is about to. Leaves the line when it is dropped.
+/// A caller that stands in a [`ResourceLine`], or is about to.
 ///
 /// `H` is a way to the line that the caller keeps: a reference, an `Arc`, or a type of your own. If that leads to
 /// another line than before, the caller stands there anew, and its turn in the line before passes unused.
+///
+/// # Cancel safety
+///
+/// May be dropped at any time: it leaves the line. Permits that it was granted and has not been told of are given
+/// back. Permits that it was told of are the caller's, and stay taken.
 pub struct ResourceCaller<R, H: AsRef<ResourceLine<R>>>
 where
     R: Resource,
