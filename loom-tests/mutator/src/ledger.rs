@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::table::{Table, text_of};
 
 /// The folders with the code that models run.
-const SOURCES: [&str; 1] = ["src"];
+const SOURCES: [&str; 2] = ["src", "crates/flow/src"];
 
 /// The modules that all models use, by `loom-tests/src/lib.rs`.
 const SHARED_BY_ALL: [&str; 5] = ["clock", "explore", "ledger", "lib", "subject"];
