@@ -4,7 +4,9 @@
 //! The word holds what was spent, on the scale on which the clock earns: a take
 //! raises it first to `clock - cap`, so that no more than the cap is saved up, and
 //! then by its permits. That clamp is why giving back is not a subtraction: without
-//! the take the bucket might have been full meanwhile, and have earned nothing.
+//! the take the bucket might have been full meanwhile, and have earned nothing. So a grant that is
+//! given back puts back the word that it found, from before the clamp, if the word still is as it left
+//! it. (The other rules subtract.)
 //!
 //! | mutant                   | gives back if                               | what goes wrong |
 //! |--------------------------|---------------------------------------------|-----------------|
@@ -39,6 +41,7 @@ struct Histories {
 /// A take that can be given back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Taken {
+    before: i8,
     base: i8,
     permits: u8,
     clamps: u8,
@@ -90,7 +93,7 @@ impl Model for Histories {
         for permits in 1..=self.cap as u8 {
             let (base, time) = (state.word.max(full), state.clock);
             let clamps = state.clamps + u8::from(full > state.word);
-            let taken = Taken { base, permits, clamps, time };
+            let taken = Taken { before: state.word, base, permits, clamps, time };
             if taken.left() > state.clock {
                 found.counts.denials += 1;
                 continue;
@@ -116,7 +119,9 @@ impl Model for Histories {
             };
             found.counts.given_back += usize::from(given > 0);
             found.counts.lost += usize::from(given == 0);
-            let mut next = Bucket { word: state.word - given, ..state.clone() };
+            let is_last = self.rule == Rule::Last && given > 0;
+            let word = if is_last { taken.before } else { state.word - given };
+            let mut next = Bucket { word, ..state.clone() };
             next.taken.remove(place);
             if given > 0 {
                 next.ledger.remove(taken.grant());
@@ -144,13 +149,20 @@ struct Both {
     programs: [&'static [u8]; 3],
 }
 
+/// The word of the first bucket before it was taken from, and after that.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct First {
+    before: i8,
+    left: i8,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum At {
     Idle,
     Peek { now: i8, bucket: u8 },
-    Load { now: i8, bucket: u8, first_left: i8 },
-    Spend { now: i8, bucket: u8, first_left: i8, word: i8 },
-    GiveBack { now: i8, first_left: i8 },
+    Load { now: i8, bucket: u8, first: First },
+    Spend { now: i8, bucket: u8, first: First, word: i8 },
+    GiveBack { now: i8, first: First },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -230,33 +242,36 @@ impl Both {
                 }
                 let next = match bucket {
                     0 => At::Peek { now, bucket: 1 },
-                    _ => At::Load { now, bucket: 0, first_left: 0 },
+                    _ => At::Load { now, bucket: 0, first: First::default() },
                 };
                 found.add(who, "peeks", goes_to(next), None);
             }
-            At::Load { now, bucket, first_left } => {
+            At::Load { now, bucket, first } => {
                 let word = state.words[usize::from(bucket)];
                 if self.after(bucket, word, now, permits).is_some() {
-                    let next = At::Spend { now, bucket, first_left, word };
+                    let next = At::Spend { now, bucket, first, word };
                     found.add(who, "loads the word", goes_to(next), None);
                 } else if bucket == 0 {
                     found.counts.denials += 1;
                     found.add(who, "is denied by the first", returns(), None);
                 } else {
-                    let mut next = goes_to(At::GiveBack { now, first_left });
+                    let mut next = goes_to(At::GiveBack { now, first });
                     next.races += 1;
                     found.add(who, "is refused by the second", next, None);
                 }
             }
-            At::Spend { now, bucket, first_left, word } => {
+            At::Spend { now, bucket, first, word } => {
                 let place = usize::from(bucket);
                 if state.words[place] != word {
-                    let next = goes_to(At::Load { now, bucket, first_left });
+                    let next = goes_to(At::Load { now, bucket, first });
                     return found.add(who, "fails to spend", next, None);
                 }
                 let left = self.after(bucket, word, now, permits).expect("as it was loaded");
                 let mut next = match bucket {
-                    0 => goes_to(At::Load { now, bucket: 1, first_left: left }),
+                    0 => {
+                        let first = First { before: word, left };
+                        goes_to(At::Load { now, bucket: 1, first })
+                    }
                     _ => returns(),
                 };
                 next.words[place] = left;
@@ -270,11 +285,13 @@ impl Both {
                     (excess > 0).then(|| format!("{excess} more than the bound of bucket {place}"));
                 found.add(who, "spends", next, fault);
             }
-            At::GiveBack { now, first_left } => {
+            At::GiveBack { now, first } => {
                 let mut next = returns();
-                if self.rule == Rule::Always || state.words[0] == first_left {
+                if self.rule == Rule::Always || state.words[0] == first.left {
                     found.counts.given_back += 1;
-                    next.words[0] -= permits as i8;
+                    let is_last = self.rule == Rule::Last;
+                    next.words[0] =
+                        if is_last { first.before } else { state.words[0] - permits as i8 };
                     next.ledgers[0].remove(Grant { time: now, permits, index: 0 });
                 } else {
                     found.counts.lost += 1;

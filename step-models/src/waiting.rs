@@ -20,7 +20,8 @@
 //! * A try that finds the gate closed settles if nobody holds the lock. If the line is empty then,
 //!   it begins again; otherwise it is denied.
 //! * Force, changes and permits that are given back go through the gate and leave it as it is. The
-//!   latter two settle afterwards, if it was closed. Since starts again at a change, and a waiter
+//!   latter two settle afterwards, if it was closed. Since starts again at both, as nobody is to be
+//!   charged for what comes as of an instant before; and when the head leaves. At a change, a waiter
 //!   that wants more than the burst is refused.
 //! * A reservation goes ahead of the clock, by a CAS, if it finds the gate open. Otherwise it joins
 //!   the line, unless it would be too far ahead, and is told the instant of its turn as it is foreseen.

@@ -155,7 +155,7 @@ impl Scene {
         }
         next.unlink(booked, Standing::Granted);
         next.nodes[booked].grant = Some((left, next.nodes[booked].armed));
-        next.nodes[booked].rise = left.level - seen.level;
+        next.nodes[booked].before = (seen.level, seen.count);
         if is_front {
             next.since = now;
         }

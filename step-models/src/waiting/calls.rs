@@ -110,6 +110,9 @@ impl Scene {
         let then = if refunds { At::Refund { left, instant } } else { At::Done(End::Admitted) };
         let mut next = state.move_to(who, then);
         next.word = left;
+        if refunds {
+            next.nodes[who].before = (state.word.level, state.word.count);
+        }
         let fault = self
             .admit(&mut next, instant, instant, self.ops[who].permits())
             .or_else(|| state.overtaking(who));
@@ -204,7 +207,6 @@ impl Scene {
             At::TimesOut => At::Read(Why::Cancel),
             At::ChangeLock => At::Read(match self.ops[who] {
                 Op::Close => Why::Close,
-                // The head's credit stays.
                 Op::TryAndRefund(_) | Op::ReserveAndCancel(_) => Why::Leave,
                 _ => Why::Poke,
             }),

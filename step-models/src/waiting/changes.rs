@@ -72,7 +72,7 @@ impl Scene {
             fault = fault.or_else(|| state.overtaking(who));
             next.nodes[who].standing = Standing::Granted;
             next.nodes[who].armed = instant;
-            next.nodes[who].rise = word.level - state.word.level;
+            next.nodes[who].before = (state.word.level, state.word.count);
             next.nodes[who].grant = Some((word, instant));
         }
         let pokes = op.is_change() && state.word.gate && !self.is(Mutant::ChangeDoesNotPoke);
@@ -108,8 +108,11 @@ impl Scene {
     /// Takes an admission off again. One from before a change is not part of the level any more.
     pub(super) fn take_off(&self, state: &mut State, who: usize, (left, instant): (Word, i8)) {
         let permits = self.ops[who].permits();
-        let rise = if self.reserves(who) { state.nodes[who].rise } else { permits };
+        let before = state.nodes[who].before;
+        let rise = left.level - before.0;
         match self.kind {
+            _ if state.word.is_as_left(left) => (state.word.level, state.word.count) = before,
+            // As only mutants do.
             Kind::Bucket => state.word.level -= rise,
             Kind::Window(_) => state.word.count -= permits,
         }

@@ -100,13 +100,14 @@ impl Scene {
         (nobody && is_due).then(|| UNPOLLED.to_owned())
     }
 
-    /// Returns whether the grant of a waiter that was told an instant is charged to a later one.
+    /// Returns whether the grant of a waiter that was told an instant is charged to a later one. It may be if it is
+    /// late, and permits come back meanwhile: its credit from before that is gone.
     pub(super) fn is_late(&self, state: &State, who: usize, level: i8) -> bool {
         let is_promised = state.nodes[who].has_stood
             && self.kind == Kind::Bucket
             && self.is_unchanged()
             && !self.has_reservations()
-            && !self.ops.iter().any(|op| matches!(op, Op::Force(_)));
+            && !self.ops.iter().any(|op| matches!(op, Op::Force(_)) || op.gives_back());
         let own = state.since - state.cap + self.ops[who].permits();
         is_promised && level > state.nodes[who].armed.max(own)
     }

@@ -87,6 +87,11 @@ impl Op {
         matches!(self, Op::Acquire(Acquire { looks: Looks::Woken, .. }))
     }
 
+    /// Returns whether it may give back what it was granted.
+    pub(super) fn gives_back(self) -> bool {
+        matches!(self, Op::TryAndRefund(_) | Op::Acquire(Acquire { gives_back: true, .. }))
+    }
+
     /// Returns whether it may go ahead of the clock.
     pub(super) fn reserves(self) -> bool {
         matches!(self, Op::Reserve(_) | Op::ReserveAndCancel(_))
@@ -239,7 +244,7 @@ impl Model for Scene {
             armed: 0,
             is_woken: false,
             has_stood: false,
-            rise: 0,
+            before: (0, 0),
             grant: None,
         };
         let (level, count) = match self.kind {

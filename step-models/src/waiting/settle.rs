@@ -39,6 +39,9 @@ impl Scene {
                 Why::Book => wake = self.make_room(&mut next),
                 Why::Poke => wake = self.poke(&mut next, now),
                 Why::Cancel => {
+                    if state.line.first() == Some(who) {
+                        next.since = now;
+                    }
                     next.unlink(who, Standing::Gone);
                     if self.reserves(who) {
                         next.admitted[state.nodes[who].armed as usize] -= self.ops[who].permits();
@@ -58,7 +61,9 @@ impl Scene {
                     }
                     then = Why::Leave;
                 }
-                Why::Poll | Why::Help | Why::Leave => {}
+                // Nobody is charged for what comes back as of an instant before.
+                Why::Leave => next.since = now,
+                Why::Poll | Why::Help => {}
             }
             let leaves = matches!(why, Why::Cancel | Why::Close);
             next.threads[who] = if leaves && self.is(Mutant::CancelDoesNotSettle) {
@@ -199,12 +204,14 @@ impl Scene {
         if deadline.is_some_and(|deadline| deadline < instant) {
             return Some(format!("thread {head} {AFTER_DEADLINE}"));
         }
+        let before = (state.word.level, state.word.count);
         state.word = left;
         let permits = self.ops[head].permits();
         let fault = self.admit(state, instant, now, permits);
         state.unlink(head, Standing::Granted);
         if self.acquire(head).gives_back {
             state.nodes[head].grant = Some((left, instant));
+            state.nodes[head].before = before;
         }
         if !self.is(Mutant::SinceNotRaised) {
             state.since = now;

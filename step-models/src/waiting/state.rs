@@ -88,8 +88,8 @@ pub(super) struct Node {
     pub(super) has_stood: bool,
     /// The grant, if it may be given back: the word that it left, and its instant.
     pub(super) grant: Option<(Word, i8)>,
-    /// The units by which a reservation has raised the level.
-    pub(super) rise: i8,
+    /// The level and the count from before a grant or a reservation that may be given back.
+    pub(super) before: (i8, i8),
 }
 
 /// The reason for which the holder of the line settles.
