@@ -31,8 +31,8 @@ ci/setup.sh base browser
 export CARGO_INCREMENTAL=0
 
 # All packages with the features that they have together: for one alone, or with others, cargo would build half of the
-# dependencies anew. Not the benches, for their peers; nor the step models, which have no code of the engine, so that no
-# change of it can break them, and take minutes; nor the models that run under loom below.
+# dependencies anew. Not the benches, for their peers; nor the step models, which take minutes, and of which only those that
+# run beside the engine are for every change of it; nor the models that run under loom below.
 packages=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benches' --exclude sluicegate-step-models
     --exclude sluicegate-loom-tests --exclude sluicegate-shuttle-tests)
 
@@ -44,6 +44,9 @@ left=(proxies:: behind_nginx tests::cluster:: tests::failover:: tests::faults:: 
 step "unit, behaviour and property tests"
 echo "left for ci/deep.sh: ${left[*]}, most random cases, benches, step models, crowds under shuttle"
 timed cargo test "${packages[@]}" --lib --bins --tests --examples -- "${left[@]/#/--skip=}"
+
+step "step models beside the engine"
+timed cargo test -p sluicegate-step-models of_the_engine
 
 step "the command on its bundled sample"
 "${CARGO_TARGET_DIR:-target}/debug/sluicegate" >/dev/null

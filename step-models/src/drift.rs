@@ -1,10 +1,10 @@
 //! A model beside the engine that it describes. The models are the protocols written out, and use nothing
 //! of the crate, so one could change without the other: here both do the same calls, one after the
-//! other, and must give the same answers.
+//! other, and must give the same answers. What a row leaves out, it says.
 
 use std::fmt::Debug;
 
-use crate::explore::{CLOCK, Counts, Found, Model};
+use crate::explore::{CLOCK, Counts, Found, Model, Step};
 
 /// Random numbers, the same ones each time.
 pub(crate) struct Random(u64);
@@ -50,7 +50,7 @@ impl Answer {
     }
 }
 
-/// Runs a call of thread 0 in the model, and in the engine, many times: the clock goes on by
+/// Runs a call of the one thread that makes any in the model, and in the engine, many times: the clock goes on by
 /// `ticks(call)` before each call, `has_returned` tells when the model is done with it, and `engine` does
 /// the same. Returns the answers.
 pub(crate) fn beside<M: Model>(
@@ -63,11 +63,11 @@ pub(crate) fn beside<M: Model>(
     let mut state = model.start();
     let answers = (0..calls).map(|call| {
         for _ in 0..ticks(call) {
-            state = step(model, &state, CLOCK).0;
+            state = step(model, &state, |who| who == CLOCK).0;
         }
         let mut answer = Answer::default();
         while !has_returned(&state, call) {
-            let (next, counts) = step(model, &state, 0);
+            let (next, counts) = step(model, &state, |who| who != CLOCK);
             (state, answer) = (next, answer.and(counts));
         }
         assert_eq!(engine(call, ticks(call)), answer, "call {call}, after which {state:?}");
@@ -76,18 +76,47 @@ pub(crate) fn beside<M: Model>(
     answers.collect()
 }
 
-/// Takes a step of `who`, and returns what it counted. Where a model has a choice, which is a guess that
+/// Takes a step of the clock or the thread, and returns what it counted. Where a model has a choice, which is a guess that
 /// is checked later, this takes the first.
-fn step<M: Model>(model: &M, state: &M::State, who: usize) -> (M::State, Counts)
+fn step<M: Model>(model: &M, state: &M::State, is_its: fn(usize) -> bool) -> (M::State, Counts)
 where
     M::State: Debug,
 {
+    let chosen = choose(|found| model.steps(state, found), |step, _| is_its(step.who));
+    chosen.unwrap_or_else(|| panic!("no step from {state:?}"))
+}
+
+/// Returns the first of the steps that is `chosen`, by the state that it leads to, and what all of them
+/// count; `None` if there is none.
+pub(crate) fn choose<S: Debug>(
+    steps: impl FnOnce(&mut Found<S>),
+    mut chosen: impl FnMut(Step, &S) -> bool,
+) -> Option<(S, Counts)> {
     let mut found = Found::new();
-    model.steps(state, &mut found);
-    let mut steps = found.steps.into_iter().filter(|(step, ..)| step.who == who);
-    let (_, next, fault) = steps.next().unwrap_or_else(|| panic!("no step from {state:?}"));
-    assert_eq!(fault, None, "from {state:?}");
-    (next, found.counts)
+    steps(&mut found);
+    let (_, next, fault) = found.steps.into_iter().find(|(step, next, _)| chosen(*step, next))?;
+    assert_eq!(fault, None, "of {next:?}");
+    Some((next, found.counts))
+}
+
+/// Lets the clock of a model go on by an instant.
+pub(crate) fn tick<M: Model>(model: &M, state: &mut M::State) {
+    *state = step(model, state, |who| who == CLOCK).0;
+}
+
+/// Takes the first of the `steps` again and again until the call `has_returned`, in a model whose threads
+/// each make one call. Returns its answer.
+pub(crate) fn call<S: Debug>(
+    state: &mut S,
+    steps: impl Fn(&S, &mut Found<S>),
+    has_returned: impl Fn(&S) -> bool,
+) -> Answer {
+    let mut answer = Answer::default();
+    while !has_returned(state) {
+        let (next, counts) = choose(|found| steps(state, found), |_, _| true).expect("it goes on");
+        (*state, answer) = (next, answer.and(counts));
+    }
+    answer
 }
 
 /// Calls `row` many times. Checks that there were grants, denials, and permits given back if it

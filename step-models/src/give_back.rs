@@ -20,6 +20,9 @@
 use crate::explore::{CLOCK, Explored, Found, Model, Trace, explore};
 use crate::ledger::{Grant, Ledger};
 
+#[path = "give_back/engine.rs"]
+mod engine;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rule {
     Last,

@@ -86,6 +86,8 @@ use crate::explore::{CLOCK, Found, Model, explore};
 mod batches;
 #[path = "keyed/calls.rs"]
 mod calls;
+#[path = "keyed/engine.rs"]
+mod engine;
 #[path = "keyed/first.rs"]
 mod first;
 #[path = "keyed/fixed.rs"]

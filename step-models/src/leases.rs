@@ -88,6 +88,8 @@ mod calls;
 mod checks;
 #[path = "leases/draw.rs"]
 mod draw;
+#[path = "leases/engine.rs"]
+mod engine;
 #[path = "leases/give.rs"]
 mod give;
 #[path = "leases/scenes.rs"]

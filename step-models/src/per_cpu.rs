@@ -25,6 +25,9 @@
 //! is not reserved; and no token is made or lost. Every run ends, and leaves all slots open unless a fence has failed. If nothing
 //! is earned or put back, a denial is right at some moment of its call, but for tokens that others have in transit.
 //!
+//! No answers can be compared with those of the engine: here a draw leaves one token in the slot, and there as many as the
+//! root can spare, so that both have them in other places. (`leases/engine.rs` compares the root, and what shards hold.)
+//!
 //! Loads of the flag and the word by a look are one step, as nothing is concluded from both. Slots are robbed one after the other,
 //! as nothing is concluded from two of them either; the code closes several, and fences once.
 //!

@@ -23,6 +23,8 @@
 //! than the cap and what it earns; after a failover, than that, the charges that were forgotten, and what the clock
 //! went ahead by. Every run ends.
 //!
+//! No answers can be compared with those of the engine without a server: what is granted is decided there, by a script.
+//!
 //! Left out: several callers in one request, and the word of the lease, of which the tests of the crate are.
 //!
 //! | mutant           | what it drops                                             | what goes wrong |

@@ -55,6 +55,8 @@ mod calls;
 mod cancel;
 #[path = "reserve/checks.rs"]
 mod checks;
+#[path = "reserve/engine.rs"]
+mod engine;
 
 const THREADS: usize = 4;
 /// Numbers of windows that can be reached.

@@ -49,6 +49,8 @@
 mod calls;
 #[path = "settle/checks.rs"]
 mod checks;
+#[path = "settle/engine.rs"]
+mod engine;
 #[path = "settle/give.rs"]
 mod give;
 #[path = "settle/state.rs"]
@@ -58,7 +60,7 @@ use self::state::Row;
 
 const THREADS: usize = 3;
 /// Most lots.
-const LOTS: usize = 3;
+const LOTS: usize = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutant {

@@ -59,6 +59,8 @@ mod calls;
 mod changes;
 #[path = "settle_windows/checks.rs"]
 mod checks;
+#[path = "settle_windows/engine.rs"]
+mod engine;
 #[path = "settle_windows/give.rs"]
 mod give;
 #[path = "settle_windows/state.rs"]

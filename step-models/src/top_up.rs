@@ -41,6 +41,8 @@ use crate::explore::{CLOCK, Found, Model};
 mod calls;
 #[path = "top_up/checks.rs"]
 mod checks;
+#[path = "top_up/engine.rs"]
+mod engine;
 
 const THREADS: usize = 6;
 /// Permits that the limiter has at first, and at most.

@@ -107,6 +107,8 @@ mod booking;
 mod calls;
 #[path = "waiting/changes.rs"]
 mod changes;
+#[path = "waiting/engine.rs"]
+mod engine;
 #[path = "waiting/matrix.rs"]
 mod matrix;
 #[path = "waiting/mutants.rs"]

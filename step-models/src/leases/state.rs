@@ -61,7 +61,7 @@ impl Leases {
     }
 
     /// The permits that the root would admit now.
-    fn visible(&self, state: &State) -> i8 {
+    pub(super) fn visible(&self, state: &State) -> i8 {
         let Root { level, cap, .. } = state.root;
         (state.clock * self.earns - level).min(cap - state.outside).max(0)
     }
