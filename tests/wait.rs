@@ -3,6 +3,7 @@
 pub(crate) mod support;
 
 mod anew;
+mod any_line;
 mod as_elsewhere;
 #[cfg(feature = "calendar")]
 mod calendars;

@@ -1,4 +1,4 @@
-//! Callers in line for limiters whose words have no gate.
+//! Callers in line for limiters whose words have no gate, beside what `any_line.rs` says of all lines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,7 @@ use sluicegate::compose::{All, Counted, Gate, GateMode, Unlimited};
 use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
 use sluicegate::window::WeightedLog;
 use sluicegate::{
-    Denied, FixedWindow, Limiter, ManualClock, Sharded, SlidingLog, SlidingWindow, TokenBucket,
-    Wait, quota, rate,
+    Denied, FixedWindow, Limiter, ManualClock, Sharded, SlidingLog, TokenBucket, Wait, quota, rate,
 };
 
 use super::support::{Caller, MILLI};
@@ -50,15 +49,6 @@ fn callers_for_a_log_are_granted_in_order_whatever_their_sizes() {
 }
 
 #[test]
-fn callers_for_a_weighted_log_are_granted_in_order() {
-    let clock = ManualClock::new();
-    let log = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
-    let log = Queued::with_clock(log, &clock);
-    log.try_acquire(10).unwrap();
-    in_turn(&log, &clock, [100, 200, 200, 300]);
-}
-
-#[test]
 fn callers_for_a_sharded_bucket_are_granted_in_order() {
     let clock = ManualClock::new();
     let quota = quota!(100 / second, burst 10);
@@ -66,16 +56,6 @@ fn callers_for_a_sharded_bucket_are_granted_in_order() {
     let bucket = Queued::with_clock(bucket, &clock);
     bucket.try_acquire(10).unwrap();
     in_turn(&bucket, &clock, [60, 120, 150, 240]);
-}
-
-#[test]
-fn callers_for_a_compact_sliding_window_are_granted_in_order() {
-    let clock = ManualClock::new();
-    let window = SlidingWindow::compact(rate!(10 / 100 ms), 10, &clock).unwrap();
-    let window = Queued::with_clock(window, &clock);
-    window.try_acquire(10).unwrap();
-    // A slot longer than the window.
-    in_turn(&window, &clock, [110, 220, 220, 330]);
 }
 
 #[test]
@@ -138,22 +118,6 @@ fn any_limiter_can_be_waited_for() {
 }
 
 #[test]
-fn no_verb_overtakes_a_caller_in_line_for_a_queued_limiter() {
-    let clock = ManualClock::new();
-    let log = log(&clock);
-    log.try_acquire(5).unwrap();
-    let mut caller = Caller::new(&log, 6);
-    assert!(log.try_acquire(1).is_err() && log.try_acquire_up_to(1).is_err());
-    assert!(log.peek(1).is_err() && log.try_acquire_revocable(1).is_err());
-    assert!(log.try_acquire(0).is_ok() && log.peek(0).is_ok());
-    assert!(log.try_acquire_up_to(0).is_ok() && !log.is_idle());
-    assert_eq!((log.limiter().count(), log.line().waiters()), (5, 1));
-    clock.advance(100 * MILLI);
-    assert!(caller.is_granted());
-    assert!(log.try_acquire(4).is_ok(), "the gate is open");
-}
-
-#[test]
 fn a_denial_at_the_gate_tells_the_wait_until_the_line_has_passed() {
     let clock = ManualClock::new();
     let log = used(&clock);
@@ -209,30 +173,6 @@ fn a_caller_that_is_granted_before_its_deadline_was_not_refused_by_an_estimate()
 }
 
 #[test]
-fn a_caller_that_leaves_the_line_of_a_queued_limiter_has_taken_nothing() {
-    for (leaving, at_millis) in [(0, [120, 220]), (1, [120, 120]), (2, [120, 220])] {
-        let clock = ManualClock::new();
-        let log = used(&clock);
-        let mut callers: Vec<_> = [6, 7, 4].map(|permits| Caller::new(&log, permits)).into();
-        drop(callers.remove(leaving));
-        for at in [119, 120, 219, 220] {
-            clock.set_nanos(at * 1_000_000);
-            let granted: Vec<bool> = callers.iter_mut().map(Caller::is_granted).collect();
-            assert_eq!(granted, at_millis.map(|due| due <= at), "{leaving} at {at} ms");
-        }
-    }
-}
-
-#[test]
-fn a_queued_limiter_that_everybody_has_stopped_waiting_for_is_open() {
-    let clock = ManualClock::new();
-    let log = used(&clock);
-    drop([2, 3].map(|permits| Caller::new(&log, permits)));
-    clock.advance(80 * MILLI);
-    assert_eq!(log.try_acquire(1).unwrap().remaining(), 4);
-}
-
-#[test]
 fn a_grant_that_was_not_seen_stays_spent() {
     let clock = ManualClock::new();
     let log = used(&clock);
@@ -242,23 +182,6 @@ fn a_grant_that_was_not_seen_stays_spent() {
     assert_eq!(unseen.woken(), 1);
     drop(unseen);
     assert_eq!((log.limiter().count(), log.line().waiters()), (10, 0));
-}
-
-#[test]
-fn an_update_lets_those_in_line_look_again() {
-    let clock = ManualClock::new();
-    let ten = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
-    let log = Queued::with_clock(ten.with_max_limit(20).unwrap(), &clock);
-    log.try_acquire(10).unwrap();
-    let mut callers = [2, 8, 9].map(|permits| Caller::new(&log, permits));
-    log.update(|log| log.reconfigure(20)).unwrap();
-    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, true, false]);
-    assert_eq!(callers[2].sleeps_for(), 100 * MILLI);
-    log.update(|log| log.reconfigure(5)).unwrap();
-    assert_eq!(callers[2].error(), Some(AcquireError::TooLarge { limit: 5 }));
-    let mut caller = Caller::new(&log, 5);
-    log.reset();
-    assert!(caller.woken() == 1 && caller.is_granted());
 }
 
 #[test]
@@ -324,15 +247,6 @@ fn a_line_for_a_queued_limiter_can_be_bounded_and_closed() {
 }
 
 #[test]
-fn more_than_the_limit_is_an_error_at_once() {
-    let clock = ManualClock::new();
-    let log = used(&clock);
-    assert_eq!(Caller::new(&log, 11).error(), Some(AcquireError::TooLarge { limit: 10 }));
-    let _caller = Caller::new(&log, 1);
-    assert_eq!(Caller::new(&log, 11).error(), Some(AcquireError::TooLarge { limit: 10 }));
-}
-
-#[test]
 fn a_clock_that_jumps_holds_nobody_up_for_ever() {
     let clock = ManualClock::at(3_600_000_000_000);
     let log = used(&clock);
@@ -359,19 +273,4 @@ fn nobody_sleeps_for_no_time_at_the_end_of_the_clock() {
     assert!(caller.is_waiting() && caller.sleeps_for() > Duration::ZERO);
     let mut late = Caller::with_timeout(&log, 1, MILLI);
     assert!(late.is_waiting() && late.sleeps_for() > Duration::ZERO);
-}
-
-#[test]
-fn threads_that_wait_for_a_log_are_all_granted_their_permits() {
-    let log = Queued::new(WeightedLog::new(rate!(3 / 5 ms)).unwrap());
-    let granted: u64 = std::thread::scope(|scope| {
-        let threads = [1, 2, 3, 1].map(|permits| {
-            let log = &log;
-            scope.spawn(move || {
-                (0..5).map(|_| log.acquire_blocking(permits).unwrap().permits()).sum::<u64>()
-            })
-        });
-        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
-    });
-    assert_eq!((granted, log.line().waiters()), (35, 0));
 }

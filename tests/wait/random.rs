@@ -7,9 +7,11 @@ use std::time::Duration;
 use num_bigint::BigInt;
 use num_traits::{ToPrimitive, Zero};
 use proptest::prelude::*;
-use sluicegate::{ManualClock, Quota, Rate, Refill, TokenBucket, Wait};
+use sluicegate::settle::Receipt;
+use sluicegate::{Limiter, ManualClock, Quota, Rate, Refill, TokenBucket, Wait};
 
 use super::support::Caller;
+use crate::support::cases::cases;
 use crate::support::reference::Plan;
 
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ enum Op {
     Poll(usize),
     Drop(usize),
     Try(u64),
+    Revocable(u64),
+    GiveBack(usize),
     Force(u64),
     Reset,
     Advance(u64),
@@ -32,6 +36,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         4 => (0..8_usize).prop_map(Op::Poll),
         2 => (0..8_usize).prop_map(Op::Drop),
         2 => (0..=20_u64).prop_map(Op::Try),
+        2 => (1..=20_u64).prop_map(Op::Revocable),
+        2 => (0..4_usize).prop_map(Op::GiveBack),
         1 => (1..=20_u64).prop_map(Op::Force),
         1 => Just(Op::Reset),
         4 => (0..3_000_000_000_u64).prop_map(Op::Advance),
@@ -52,16 +58,18 @@ fn quotas() -> impl Strategy<Value = Quota> {
     )
 }
 
-/// A grant that its caller does not know of: the units spent before and after it.
-type Unseen = Option<(BigInt, BigInt)>;
+/// The units spent before and after a grant, if nothing has changed since.
+type Charge = Option<(BigInt, BigInt)>;
 
 /// The bucket and its line, by definition.
 struct Ideal {
     plan: Plan,
     spent: BigInt,
-    since_nanos: u64,
+    /// The reading since which the first has been first and nothing was given back.
+    since_nanos: Option<u64>,
     line: VecDeque<(usize, u64)>,
-    unseen: Vec<(usize, Unseen)>,
+    /// Grants that their callers do not know of.
+    unseen: Vec<(usize, Charge)>,
 }
 
 impl Ideal {
@@ -81,33 +89,37 @@ impl Ideal {
 
     fn settle(&mut self, now_nanos: u64) {
         while let Some(&(id, permits)) = self.line.front() {
-            let after = self.base(self.since_nanos) + &self.plan.token * permits;
+            let since_nanos = *self.since_nanos.get_or_insert(now_nanos);
+            let after = self.base(since_nanos) + &self.plan.token * permits;
             if after > self.accrued(now_nanos) {
                 return;
             }
             let before = std::mem::replace(&mut self.spent, after.clone());
             self.unseen.push((id, Some((before, after))));
             self.line.pop_front();
-            self.since_nanos = now_nanos;
+            self.since_nanos = None;
         }
     }
 
-    fn try_acquire(&mut self, now_nanos: u64, permits: u64) -> bool {
-        if permits == 0 {
-            return true;
-        }
+    /// Takes permits, if there are enough and nobody stands in line.
+    fn take(&mut self, now_nanos: u64, permits: u64) -> Charge {
         self.settle(now_nanos);
         let after = self.base(now_nanos) + &self.plan.token * permits;
         let is_granted = self.line.is_empty() && after <= self.accrued(now_nanos);
-        if is_granted {
-            self.spent = after;
-        }
-        is_granted
+        is_granted.then(|| (std::mem::replace(&mut self.spent, after.clone()), after))
+    }
+
+    fn give_back(&mut self, charge: Charge) -> bool {
+        let Some((before, _)) = charge.filter(|(_, after)| self.spent == *after) else {
+            return false;
+        };
+        (self.spent, self.since_nanos) = (before, None);
+        true
     }
 
     fn stand(&mut self, now_nanos: u64, id: usize, permits: u64) {
         if self.line.is_empty() {
-            self.since_nanos = now_nanos;
+            self.since_nanos = None;
         }
         self.line.push_back((id, permits));
         self.settle(now_nanos);
@@ -115,15 +127,13 @@ impl Ideal {
 
     fn leave(&mut self, now_nanos: u64, id: usize) {
         if let Some(at) = self.unseen.iter().position(|(other, _)| *other == id) {
-            match self.unseen.swap_remove(at) {
-                (_, Some((before, after))) if self.spent == after => {
-                    (self.spent, self.since_nanos) = (before, now_nanos);
-                }
-                _ => return,
+            let (_, charge) = self.unseen.swap_remove(at);
+            if !self.give_back(charge) {
+                return;
             }
         }
         if self.line.front().is_some_and(|(first, _)| *first == id) {
-            self.since_nanos = now_nanos;
+            self.since_nanos = None;
         }
         self.line.retain(|(other, _)| *other != id);
         self.settle(now_nanos);
@@ -131,8 +141,9 @@ impl Ideal {
 
     /// Nanoseconds from the beginning at which it is the turn of `id`, if all ahead of it stay, and each
     /// is served at its turn: from then on no more than the capacity is there for the next one.
-    fn due_nanos(&self, id: usize) -> u64 {
-        let (mut spent, mut turn_nanos) = (self.spent.clone(), self.since_nanos);
+    fn due_nanos(&self, now_nanos: u64, id: usize) -> u64 {
+        let mut turn_nanos = self.since_nanos.unwrap_or(now_nanos);
+        let mut spent = self.spent.clone();
         for (other, permits) in &self.line {
             spent = spent.max(self.accrued(turn_nanos) - &self.plan.capacity);
             spent += &self.plan.token * permits;
@@ -146,6 +157,8 @@ impl Ideal {
 }
 
 proptest! {
+    #![proptest_config(cases(2_000))]
+
     #[test]
     fn every_answer_is_that_of_the_line_by_definition(quota in quotas(), ops in ops()) {
         let clock = ManualClock::new();
@@ -153,7 +166,8 @@ proptest! {
         let plan = Plan::of_quota(quota);
         let spent = -plan.capacity.clone();
         let mut ideal =
-            Ideal { plan, spent, since_nanos: 0, line: VecDeque::new(), unseen: Vec::new() };
+            Ideal { plan, spent, since_nanos: None, line: VecDeque::new(), unseen: Vec::new() };
+        let mut receipts: Vec<(Receipt<'_>, Charge)> = Vec::new();
         let mut callers: Vec<(usize, Caller<'_>)> = Vec::new();
         let mut now = 0;
         for (id, op) in ops.into_iter().enumerate() {
@@ -162,7 +176,7 @@ proptest! {
                     let mut caller = Caller::new(&bucket, permits);
                     if permits > quota.burst() {
                         prop_assert!(caller.error().is_some());
-                    } else if ideal.line.is_empty() && ideal.try_acquire(now, permits) {
+                    } else if ideal.line.is_empty() && ideal.take(now, permits).is_some() {
                         prop_assert!(caller.is_granted());
                     } else {
                         ideal.stand(now, id, permits);
@@ -186,7 +200,7 @@ proptest! {
                         ideal.unseen.swap_remove(seen);
                         callers.remove(which);
                     } else {
-                        let wait = Duration::from_nanos(ideal.due_nanos(*id) - now);
+                        let wait = Duration::from_nanos(ideal.due_nanos(now, *id) - now);
                         prop_assert_eq!(caller.sleeps_for(), wait);
                     }
                 }
@@ -195,11 +209,23 @@ proptest! {
                     drop(caller);
                     ideal.leave(now, id);
                 }
-                Op::Poll(_) | Op::Drop(_) => {}
+                Op::GiveBack(which) if which < receipts.len() => {
+                    let (receipt, charge) = receipts.remove(which);
+                    prop_assert_eq!(receipt.give_back(), ideal.give_back(charge));
+                }
+                Op::Poll(_) | Op::Drop(_) | Op::GiveBack(_) => {}
                 Op::Try(permits) => {
                     let is_granted = bucket.try_acquire(permits).is_ok();
+                    if (1..=quota.burst()).contains(&permits) {
+                        prop_assert_eq!(is_granted, ideal.take(now, permits).is_some());
+                    }
+                }
+                Op::Revocable(permits) => {
+                    let receipt = bucket.try_acquire_revocable(permits).ok();
                     if permits <= quota.burst() {
-                        prop_assert_eq!(is_granted, ideal.try_acquire(now, permits));
+                        let charge = ideal.take(now, permits);
+                        prop_assert_eq!(receipt.is_some(), charge.is_some());
+                        receipts.extend(receipt.map(|receipt| (receipt, charge)));
                     }
                 }
                 Op::Force(permits) => {
@@ -215,18 +241,23 @@ proptest! {
                 Op::Reset => {
                     bucket.reset();
                     // Grants from before it are not given back, even if the level recurs.
-                    for (_, unseen) in &mut ideal.unseen {
-                        *unseen = None;
+                    let held = receipts.iter_mut().map(|(_, charge)| charge);
+                    for charge in ideal.unseen.iter_mut().map(|(_, charge)| charge).chain(held) {
+                        *charge = None;
                     }
                     ideal.spent = ideal.accrued(now) - &ideal.plan.capacity;
-                    ideal.since_nanos = now;
+                    ideal.since_nanos = None;
                     ideal.settle(now);
                 }
                 Op::Advance(nanos) => now += nanos,
                 Op::ToTurn => {
                     let Some(&(first, _)) = ideal.line.front() else { continue };
-                    let due = ideal.due_nanos(first);
                     let (_, caller) = callers.iter_mut().find(|(id, _)| *id == first).unwrap();
+                    // Permits may have come back, of which it takes note now.
+                    let _ = caller.poll();
+                    ideal.settle(now);
+                    let is_due = ideal.line.front().is_none_or(|(other, _)| *other != first);
+                    let due = if is_due { now } else { ideal.due_nanos(now, first) };
                     if now < due {
                         clock.set_nanos(due - 1);
                         prop_assert!(caller.is_waiting(), "a nanosecond early");

@@ -72,12 +72,12 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     /// A caller that has asked for `permits` once.
-    pub(crate) fn new(bucket: &'a impl Wait, permits: u64) -> Caller<'a> {
+    pub(crate) fn new(bucket: &'a (impl Wait + ?Sized), permits: u64) -> Caller<'a> {
         Caller::of(bucket.acquire(permits))
     }
 
     pub(crate) fn with_timeout(
-        bucket: &'a impl Wait,
+        bucket: &'a (impl Wait + ?Sized),
         permits: u64,
         timeout: Duration,
     ) -> Caller<'a> {
@@ -134,7 +134,7 @@ impl<'a> Caller<'a> {
 }
 
 /// Asserts that every verb, beside callers in line, denies one permit and grants zero.
-pub(crate) fn assert_every_verb_denied(limiter: &impl Limiter) {
+pub(crate) fn assert_every_verb_denied(limiter: &(impl Limiter + ?Sized)) {
     assert!(limiter.try_acquire(1).is_err());
     assert!(limiter.try_acquire_up_to(1).is_err());
     assert!(limiter.peek(1).is_err());
