@@ -94,20 +94,6 @@ fn a_ring_counts_as_far_as_its_word_goes_and_says_what_it_does_not() {
 }
 
 #[test]
-fn what_was_taken_before_a_reset_is_not_given_back_after_it() {
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(6).unwrap();
-    ring.reset();
-    ring.try_acquire(8).unwrap();
-    assert_eq!(estimate.settle(0).unwrap().lost(), 6);
-    assert_eq!(left(&ring), 2);
-    let estimate = ring.try_acquire_settleable(2).unwrap();
-    assert_eq!(estimate.settle(0).unwrap().given_back(), 2);
-    assert_eq!(left(&ring), 2);
-}
-
-#[test]
 fn changes_of_the_limit_and_of_the_clock_keep_estimates() {
     let clock = ManualClock::at(Duration::from_secs(1_000).as_nanos() as u64);
     let ring = ring(&clock).with_max_limit(100).unwrap();
@@ -125,16 +111,6 @@ fn changes_of_the_limit_and_of_the_clock_keep_estimates() {
     assert_eq!(left(&ring), 13);
     clock.advance(Duration::from_secs(2));
     assert_eq!(left(&ring), 20);
-}
-
-#[test]
-fn what_is_used_beyond_heals_a_ring_whose_clock_was_set_back() {
-    let clock = ManualClock::at(Duration::from_secs(1_000).as_nanos() as u64);
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(3).unwrap();
-    clock.set_nanos(0);
-    assert_eq!(estimate.settle(5).unwrap().taken_beyond(), 2);
-    assert_eq!((left(&ring), ring.healed()), (5, 1));
 }
 
 #[test]

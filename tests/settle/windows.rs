@@ -1,11 +1,11 @@
-//! Windows of one word whose grants are settled.
+//! Windows whose grants are settled: all, and those of one word.
 
 use std::time::Duration;
 
 #[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::settle::{Settle, Settled};
-use sluicegate::window::WindowFromFirst;
+use sluicegate::window::{MultiWindow, WindowFromFirst};
 use sluicegate::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -33,6 +33,19 @@ fn tens(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
     ]
 }
 
+/// The same, and windows of slots, whose permits have all left after two of these lengths.
+fn all(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
+    let ten = rate!(10 / minute);
+    let several = MultiWindow::with_clock([ten, rate!(20 / 2 minutes)], 4, clock).unwrap();
+    let mut all = tens(clock);
+    all.extend([
+        (Box::new(SlidingWindow::with_clock(ten, 4, clock).unwrap()) as Box<dyn Settle>, MINUTE),
+        (Box::new(SlidingWindow::compact(ten, 4, clock).unwrap()), MINUTE),
+        (Box::new(several), 2 * MINUTE),
+    ]);
+    all
+}
+
 fn remaining(limiter: &dyn Settle) -> u64 {
     limiter.peek(0).unwrap().remaining()
 }
@@ -40,7 +53,7 @@ fn remaining(limiter: &dyn Settle) -> u64 {
 #[test]
 fn what_was_not_used_is_there_for_others_in_the_same_window_whatever_was_taken_since() {
     let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         let first = window.try_acquire_settleable(4).unwrap();
         let second = window.try_acquire_settleable(6).unwrap();
         assert!(window.try_acquire(1).is_err());
@@ -55,7 +68,7 @@ fn what_was_not_used_is_there_for_others_in_the_same_window_whatever_was_taken_s
 #[test]
 fn what_was_used_beyond_the_estimate_exceeds_the_limit_until_the_window_ends() {
     let clock = ManualClock::new();
-    for (window, length) in tens(&clock) {
+    for (window, length) in all(&clock) {
         let estimate = window.try_acquire_settleable(6).unwrap();
         window.try_acquire(4).unwrap();
         assert!(settled(0, 0, 3)(estimate.settle(9).unwrap()));
@@ -73,7 +86,7 @@ fn what_was_used_beyond_the_estimate_exceeds_the_limit_until_the_window_ends() {
 #[test]
 fn an_estimate_is_settled_too_late_for_the_window_that_was_charged() {
     let clock = ManualClock::new();
-    for (window, length) in tens(&clock) {
+    for (window, length) in all(&clock) {
         let [one, two] = [4, 3].map(|permits| window.try_acquire_settleable(permits).unwrap());
         // A sliding counter counts the window before, too.
         clock.advance(2 * length);
@@ -128,7 +141,7 @@ fn what_is_used_beyond_begins_a_window_from_the_first() {
 #[test]
 fn no_more_is_given_back_than_was_taken() {
     let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         let mut estimate = window.try_acquire_settleable(4).unwrap();
         window.try_acquire(6).unwrap();
         assert_eq!(estimate.give_back(3), 3);
@@ -143,7 +156,7 @@ fn no_more_is_given_back_than_was_taken() {
 #[test]
 fn a_dropped_estimate_keeps_its_charge() {
     let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         drop(window.try_acquire_settleable(4));
         assert_eq!(remaining(&window), 6);
     }
@@ -153,7 +166,7 @@ fn a_dropped_estimate_keeps_its_charge() {
 #[test]
 fn what_was_taken_before_a_reset_is_not_given_back_after_it() {
     let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         let [one, two] = [4, 3].map(|permits| window.try_acquire_settleable(permits).unwrap());
         window.reset();
         window.try_acquire(7).unwrap();
@@ -182,7 +195,7 @@ fn what_was_taken_before_the_clock_was_set_back_is_not_given_back_after_it() {
 #[test]
 fn what_is_used_beyond_heals_a_window_whose_clock_was_set_back() {
     let clock = ManualClock::at(10 * DAY.as_nanos() as u64);
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         let mut estimate = window.try_acquire_settleable(4).unwrap();
         clock.rewind(DAY * 5);
         // Nobody has found the word yet.
@@ -259,7 +272,7 @@ fn what_is_given_back_after_the_numbers_went_round_is_lost() {
 #[test]
 fn an_estimate_of_more_than_any_window_grants_is_refused_for_good() {
     let clock = ManualClock::new();
-    for (window, _) in tens(&clock) {
+    for (window, _) in all(&clock) {
         for permits in [11, 1 << 40, u64::MAX] {
             let denied = window.try_acquire_settleable(permits).unwrap_err();
             assert_eq!(denied, Denied::TooLarge { limit: 10, which: 0 });

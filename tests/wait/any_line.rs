@@ -1,4 +1,4 @@
-//! What is true of the line of every limiter whose permits come back all at once, and of which a new one is a row here.
+//! The line of every limiter whose permits come back all at once: a new limiter is a row here.
 
 use std::thread;
 use std::time::Duration;
