@@ -11,7 +11,9 @@
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
-//! * [`faults`] sets the clock back while others ask.
+//! * [`faults`] sets the clock back while others ask, or lets it leap.
+//! * `seen` looks whether a granted caller sees what others did before their grants.
+//! * [`settling`] plays calls that settle what they took.
 //! * [`mod@line`] stands in line for a limiter, and [`in_line`] has models of callers that do.
 //! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
 //!   hold of them.
@@ -27,6 +29,9 @@ mod ledger;
 pub mod line;
 pub mod orders;
 pub mod reference;
+#[cfg(sluicegate_loom)]
+pub mod seen;
+pub mod settling;
 pub mod shards;
 mod subject;
 #[cfg(sluicegate_loom)]

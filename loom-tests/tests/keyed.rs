@@ -149,21 +149,14 @@ fn a_known_key_has_one_burst() {
 /// shard, one of them since before the other began.
 #[test]
 fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_key() {
-    use std::sync::atomic::Ordering::Relaxed;
+    use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    use sluicegate::model::Atomic;
-
-    check(2, || {
+    fn used() -> Arc<Users> {
         let users = users(quota!(1 / second, burst 3), 8);
         play(&users, vec![Ask(KEY, 1)]);
-        let shared = Arc::new((users, [Atomic::new(0), Atomic::new(0)]));
-        race(&shared, [0, 1], |(users, done), who| {
-            done[who].store(1, Relaxed);
-            if users.keyed.try_acquire(&KEY, 1).unwrap().remaining() == 0 {
-                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
-            }
-        });
-    });
+        users
+    }
+    assert_a_grant_is_seen_by_the_next(2, used, |users| users.keyed.try_acquire(&KEY, 1).unwrap());
 }
 
 #[test]

@@ -11,9 +11,11 @@
 use sluicegate::window::WeightedLog;
 use sluicegate::{SlidingLog, rate};
 use sluicegate_loom_tests::calls::Op;
-use sluicegate_loom_tests::faults::assert_no_reading_is_of_before_its_shift;
+use sluicegate_loom_tests::faults::{
+    assert_a_leap_is_no_fault, assert_no_reading_is_of_before_its_shift,
+};
 use sluicegate_loom_tests::orders::{Stage, Windows, assert_one_after_the_other};
-use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
+use sluicegate_loom_tests::{SECOND, Subject, TestClock, check, race};
 
 /// So short that threads' clocks may be four of them apart.
 const WINDOW: u64 = SECOND / 4;
@@ -190,28 +192,9 @@ fn a_log_too_far_ahead_goes_on_from_there() {
     assert_one_after_the_other(2, &far(single), [&[ONE], &[windows(1), ONE]]);
 }
 
-/// One reads the clock before it leaps, and may look again when it has, and then it
-/// leaps once more.
 #[test]
 fn an_entry_that_came_in_between_is_no_fault() {
-    let acts: [fn(&Log) -> [Admission; 2]; 2] = [
-        |limiter| [Admission::of(limiter.try_acquire(1)), Admission::NONE],
-        |limiter| {
-            [1_000, 2_000].map(|seconds| {
-                limiter.clock().set(seconds * SECOND);
-                Admission::of(limiter.try_acquire(1))
-            })
-        },
-    ];
-    check(2, move || {
-        let limiter = Arc::new(double(TestClock::new()));
-        limiter.clock().set(NOW);
-        let admitted: Ledger =
-            race(&limiter, acts, |limiter, act| act(limiter)).into_iter().flatten().collect();
-        assert_eq!(admitted.total(), 3);
-        assert_eq!(limiter.healed(), 0);
-        assert!((1..=2).contains(&limiter.count()));
-    });
+    assert_a_leap_is_no_fault(double, NOW);
 }
 
 #[test]
@@ -223,17 +206,11 @@ fn a_log_adds_its_shift_to_no_earlier_reading() {
 #[test]
 #[cfg(sluicegate_loom)]
 fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_log() {
-    use std::sync::atomic::Ordering::Relaxed;
+    use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    use sluicegate::model::Atomic;
-
-    check(2, || {
-        let shared = Arc::new((double(TestClock::new()), [Atomic::new(0), Atomic::new(0)]));
-        race(&shared, [0, 1], |(log, done), who| {
-            done[who].store(1, Relaxed);
-            if log.try_acquire(1).unwrap().remaining() == 0 {
-                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
-            }
-        });
-    });
+    assert_a_grant_is_seen_by_the_next(
+        2,
+        || double(TestClock::new()),
+        |log| log.try_acquire(1).unwrap(),
+    );
 }

@@ -13,10 +13,11 @@ use sluicegate::window::MultiWindow;
 use sluicegate::{SlidingWindow, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::faults::{
-    assert_no_reading_is_of_before_its_shift, assert_no_second_reading_is_of_before_its_shift,
+    assert_a_leap_is_no_fault, assert_no_reading_is_of_before_its_shift,
+    assert_no_second_reading_is_of_before_its_shift,
 };
 use sluicegate_loom_tests::orders::{Stage, Windows, assert_one_after_the_other};
-use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, TestClock, check, race};
+use sluicegate_loom_tests::{Arc, SECOND, TestClock, check, race};
 
 type Window = SlidingWindow<TestClock>;
 
@@ -148,28 +149,9 @@ fn a_ring_too_far_ahead_goes_on_from_there() {
     assert_one_after_the_other(2, &scene, [&[ONE], &[ONE, slots(1), TWO]]);
 }
 
-/// One reads the clock before it leaps, and may look again when it has, and then it
-/// leaps once more.
 #[test]
 fn a_tick_that_came_in_between_is_no_fault() {
-    let acts: [fn(&Window) -> [Admission; 2]; 2] = [
-        |limiter| [Admission::of(limiter.try_acquire(1)), Admission::NONE],
-        |limiter| {
-            [1_000, 2_000].map(|seconds| {
-                limiter.clock().set(seconds * SECOND);
-                Admission::of(limiter.try_acquire(1))
-            })
-        },
-    ];
-    check(2, move || {
-        let limiter = Arc::new(three(TestClock::new()));
-        limiter.clock().set(NOW);
-        let admitted: Ledger =
-            race(&limiter, acts, |limiter, act| act(limiter)).into_iter().flatten().collect();
-        assert_eq!(admitted.total(), 3);
-        assert_eq!(limiter.healed(), 0);
-        assert!((1..=2).contains(&limiter.count()));
-    });
+    assert_a_leap_is_no_fault(three, NOW);
 }
 
 #[test]
@@ -204,18 +186,8 @@ fn two_healers_of_a_ring_go_on_by_one_shift() {
 #[test]
 #[cfg(sluicegate_loom)]
 fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring() {
-    use std::sync::atomic::Ordering::Relaxed;
+    use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    use sluicegate::model::Atomic;
-
-    check(2, || {
-        let window = SlidingWindow::with_clock(rate!(2 / second), 1, TestClock::new()).unwrap();
-        let shared = Arc::new((window, [Atomic::new(0), Atomic::new(0)]));
-        race(&shared, [0, 1], |(window, done), who| {
-            done[who].store(1, Relaxed);
-            if window.try_acquire(1).unwrap().remaining() == 0 {
-                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
-            }
-        });
-    });
+    let two = || SlidingWindow::with_clock(rate!(2 / second), 1, TestClock::new()).unwrap();
+    assert_a_grant_is_seen_by_the_next(2, two, |window| window.try_acquire(1).unwrap());
 }

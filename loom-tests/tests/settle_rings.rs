@@ -9,6 +9,7 @@
 
 use sluicegate::{SlidingWindow, Wait, rate};
 use sluicegate_loom_tests::line::wait;
+use sluicegate_loom_tests::settling::{Act, act};
 use sluicegate_loom_tests::{Arc, SECOND, TestClock, check, race};
 
 type Window = SlidingWindow<TestClock>;
@@ -26,38 +27,12 @@ fn four() -> Arc<Window> {
     Arc::new(SlidingWindow::with_clock(rate!(4 / 250 ms), 1, clock).unwrap())
 }
 
-/// A part of what one thread does.
-#[derive(Clone, Copy)]
-enum Act {
-    Take(u64),
-    /// Takes the first, and settles with the second.
-    Settle(u64, u64),
-    /// The thread's clock is so many slots ahead from now on.
-    Ahead(u64),
-}
-
-/// Does the part of one thread. Returns the permits that it keeps.
-fn act(window: &Window, acts: &'static [Act]) -> u64 {
-    let one = |act: &Act| match *act {
-        Act::Take(permits) => window.try_acquire(permits).map_or(0, |grant| grant.permits()),
-        Act::Settle(permits, used) => {
-            let Ok(estimate) = window.try_acquire_settleable(permits) else { return 0 };
-            used + estimate.settle(used).unwrap().lost()
-        }
-        Act::Ahead(slots) => {
-            TestClock::run_ahead(slots * SLOT);
-            0
-        }
-    };
-    acts.iter().map(one).sum()
-}
-
 /// Checks that the window counts what is kept, in the last slot in which a thread has asked, and that the
 /// rest is there.
 fn all_is_there<const N: usize>(preemptions: usize, last: u64, acts: [&'static [Act]; N]) {
     check(preemptions, move || {
         let window = four();
-        let kept: u64 = race(&window, acts, act).into_iter().sum();
+        let kept: u64 = race(&window, acts, act::<Window>).into_iter().sum();
         TestClock::run_ahead(last * SLOT);
         assert_eq!(window.count(), kept);
         let left = 4_u64.saturating_sub(kept);
@@ -134,9 +109,9 @@ fn a_settlement_beside_a_rotation_leaves_no_boundary_out() {
 /// Both rotate the ring; one of them settles before the other one has written its boundary.
 #[test]
 fn a_helper_that_was_held_up_takes_nothing_back_that_was_given_back() {
-    use Act::{Ahead, Settle, Take};
+    use Act::{RunAhead, Settle, Take};
 
-    all_is_there(2, 1, [&[Ahead(1), Settle(2, 0)], &[Ahead(1), Take(1)]]);
+    all_is_there(2, 1, [&[RunAhead(SLOT), Settle(2, 0)], &[RunAhead(SLOT), Take(1)]]);
     check(2, || {
         let window = four();
         window.try_acquire(1).unwrap();

@@ -11,6 +11,7 @@ use sluicegate::settle::Settle;
 use sluicegate::window::WindowFromFirst;
 use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, Wait, rate};
 use sluicegate_loom_tests::line::{acquire, poll, wait};
+use sluicegate_loom_tests::settling::{Act, act};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 
 type Fixed = FixedWindow<TestClock>;
@@ -30,38 +31,6 @@ fn clock() -> TestClock {
 
 fn fixed(limit: Rate) -> Arc<Fixed> {
     Arc::new(Fixed::with_clock(limit, clock()).unwrap())
-}
-
-/// Does the part of one thread. Returns the permits that it keeps.
-#[derive(Clone, Copy)]
-enum Act {
-    Take(u64),
-    /// Takes the first, and settles with the second.
-    Settle(u64, u64),
-    /// Takes the first, in two parts gives back all but the second, and keeps that.
-    Parts(u64, u64),
-    RunAhead(u64),
-}
-
-fn act<L: Settle>(window: &L, acts: &'static [Act]) -> u64 {
-    let one = |act: &Act| match *act {
-        Act::Take(permits) => window.try_acquire(permits).map_or(0, |grant| grant.permits()),
-        Act::Settle(permits, used) => {
-            let Ok(estimate) = window.try_acquire_settleable(permits) else { return 0 };
-            let settled = estimate.settle(used).unwrap();
-            used + settled.lost()
-        }
-        Act::Parts(permits, used) => {
-            let Ok(mut estimate) = window.try_acquire_settleable(permits) else { return 0 };
-            let lost = 1 - estimate.give_back(1);
-            used + lost + estimate.settle(used).unwrap().lost()
-        }
-        Act::RunAhead(nanos) => {
-            TestClock::run_ahead(nanos);
-            0
-        }
-    };
-    acts.iter().map(one).sum()
 }
 
 /// Checks that a window of four counts what is kept, and that the rest of it is there.

@@ -187,20 +187,10 @@ fn a_denial_leaves_no_trace() {
 #[test]
 #[cfg(sluicegate_loom)]
 fn a_granted_caller_sees_what_those_before_it_did() {
-    use std::sync::atomic::Ordering::Relaxed;
+    use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    use sluicegate::model::Atomic;
-
-    check(3, || {
-        let (bucket, _) = emptied(quota!(1 / second, burst 2), 10 * SECOND);
-        let shared = Arc::new((bucket, [Atomic::new(0), Atomic::new(0)]));
-        race(&shared, [0, 1], |(bucket, done), who| {
-            done[who].store(1, Relaxed);
-            if bucket.try_acquire(1).unwrap().remaining() == 0 {
-                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
-            }
-        });
-    });
+    let two = || emptied(quota!(1 / second, burst 2), 10 * SECOND).0;
+    assert_a_grant_is_seen_by_the_next(3, two, |bucket| bucket.try_acquire(1).unwrap());
 }
 
 /// The same core behind other constructors: one model each.

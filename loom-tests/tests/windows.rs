@@ -10,6 +10,7 @@
 use sluicegate::window::{WeightedLog, WindowFromFirst};
 use sluicegate::{FixedWindow, SlidingCounter, SlidingLog, SlidingWindow, rate};
 use sluicegate_loom_tests::calls::Op;
+use sluicegate_loom_tests::faults::leap;
 use sluicegate_loom_tests::orders::{Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
 
@@ -85,19 +86,13 @@ fn a_window_admits_no_more_than_its_limit_while_the_clock_moves() {
 #[test]
 #[cfg(sluicegate_loom)]
 fn what_was_done_before_a_grant_is_seen_after_the_next() {
-    use std::sync::atomic::Ordering::Relaxed;
+    use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    use sluicegate::model::Atomic;
-
-    check(3, || {
-        let shared = Arc::new((fixed(TestClock::new()), [Atomic::new(0), Atomic::new(0)]));
-        race(&shared, [0, 1], |(window, done), who| {
-            done[who].store(1, Relaxed);
-            if window.try_acquire(1).unwrap().remaining() == 0 {
-                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
-            }
-        });
-    });
+    assert_a_grant_is_seen_by_the_next(
+        3,
+        || fixed(TestClock::new()),
+        |window| window.try_acquire(1).unwrap(),
+    );
 }
 
 /// The limit is one, so both are granted only if the reset is between them.
@@ -172,25 +167,6 @@ fn a_window_too_far_ahead_is_moved_once() {
     assert_one_after_the_other(ANY, &far(fixed), [&[one, Op::Count], &[Op::Count, one]]);
     assert_one_after_the_other(ANY, &far(fixed), [&[Op::RunAhead(SECOND), one], &[one]]);
     assert_one_after_the_other(ANY, &far(fixed), [&[Op::Reset, one], &[one]]);
-}
-
-/// One reads the clock before it leaps from `NOW`, and may look again when it has,
-/// and then it leaps once more.
-fn leap(window: &Arc<Fixed>) {
-    let acts: [fn(&Fixed) -> [Admission; 2]; 2] = [
-        |window| [Admission::of(window.try_acquire(1)), Admission::NONE],
-        |window| {
-            [1_000, 2_000].map(|seconds| {
-                window.clock().set(seconds * SECOND);
-                Admission::of(window.try_acquire(1))
-            })
-        },
-    ];
-    let admitted: Ledger =
-        race(window, acts, |window, act| act(window)).into_iter().flatten().collect();
-    assert_eq!(admitted.total(), 3);
-    // What was granted after the last leap is counted there.
-    assert!((1..=2).contains(&window.count()));
 }
 
 #[test]
