@@ -21,10 +21,7 @@ pub(super) static BUCKETS: [Algorithm; 5] = [
         bad_for: "servers that cannot take a whole burst at once",
         parameters: &[BURST, REFILL, PERIOD],
         limiter: |numbers, clock| {
-            Ok(AnyLimiter::Rate(Box::new(TokenBucket::with_clock(
-                numbers.quota(Refill::Smooth)?,
-                clock,
-            ))))
+            Ok(AnyLimiter::rate(TokenBucket::with_clock(numbers.quota(Refill::Smooth)?, clock)))
         },
         policies: |numbers| of_quota(numbers, Refill::Smooth),
     },
@@ -36,10 +33,7 @@ pub(super) static BUCKETS: [Algorithm; 5] = [
         bad_for: "even traffic: callers come back all at once",
         parameters: &[BURST, STEP, PERIOD.by_default(5.0)],
         limiter: |numbers, clock| {
-            Ok(AnyLimiter::Rate(Box::new(TokenBucket::with_clock(
-                numbers.quota(Refill::Interval)?,
-                clock,
-            ))))
+            Ok(AnyLimiter::rate(TokenBucket::with_clock(numbers.quota(Refill::Interval)?, clock)))
         },
         policies: |numbers| of_quota(numbers, Refill::Interval),
     },
@@ -52,7 +46,7 @@ pub(super) static BUCKETS: [Algorithm; 5] = [
         parameters: &[INTERVAL, TOLERANCE],
         limiter: |numbers, clock| {
             let [interval, tolerance] = CELLS.map(|id| numbers.time(id));
-            Ok(AnyLimiter::Rate(Box::new(Gcra::with_clock(interval, tolerance, clock)?)))
+            Ok(AnyLimiter::rate(Gcra::with_clock(interval, tolerance, clock)?))
         },
         policies: |numbers| {
             let [interval, tolerance] = CELLS.map(|id| numbers.time(id));
@@ -69,10 +63,10 @@ pub(super) static BUCKETS: [Algorithm; 5] = [
         bad_for: "smooth output: it refuses, and delays nothing",
         parameters: &[BURST, LEAK, PERIOD],
         limiter: |numbers, clock| {
-            Ok(AnyLimiter::Rate(Box::new(LeakyBucket::meter_with_clock(
+            Ok(AnyLimiter::rate(LeakyBucket::meter_with_clock(
                 numbers.quota(Refill::Smooth)?,
                 clock,
-            ))))
+            )))
         },
         policies: |numbers| of_quota(numbers, Refill::Smooth),
     },

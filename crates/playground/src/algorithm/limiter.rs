@@ -39,6 +39,13 @@ pub(crate) enum AnyLimiter {
     InFlight(Arc<ConcurrencyLimit>),
 }
 
+impl AnyLimiter {
+    /// A limiter of a rate.
+    pub(crate) fn rate(limiter: impl Drawn + 'static) -> AnyLimiter {
+        AnyLimiter::Rate(Box::new(limiter))
+    }
+}
+
 /// An algorithm and its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Terms {

@@ -22,7 +22,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
         bad_for: "bursts: twice the limit passes at an edge",
         parameters: &[LIMIT, WINDOW],
         limiter: |numbers, clock| {
-            Ok(AnyLimiter::Rate(Box::new(FixedWindow::with_clock(numbers.window()?, clock)?)))
+            Ok(AnyLimiter::rate(FixedWindow::with_clock(numbers.window()?, clock)?))
         },
         policies: of_window,
     },
@@ -35,7 +35,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
         parameters: &[LIMIT, WINDOW, SLOTS],
         limiter: |numbers, clock| {
             let window = SlidingWindow::with_clock(numbers.window()?, numbers.slots(), clock)?;
-            Ok(AnyLimiter::Rate(Box::new(window)))
+            Ok(AnyLimiter::rate(window))
         },
         policies: of_window,
     },
@@ -47,7 +47,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
         bad_for: "exactness: it takes the past window for even",
         parameters: &[LIMIT, WINDOW],
         limiter: |numbers, clock| {
-            Ok(AnyLimiter::Rate(Box::new(SlidingCounter::with_clock(numbers.window()?, clock)?)))
+            Ok(AnyLimiter::rate(SlidingCounter::with_clock(numbers.window()?, clock)?))
         },
         policies: of_window,
     },
@@ -62,7 +62,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
             // With room for any limit, so that it can be changed in place.
             let log = WeightedLog::with_clock(numbers.window()?, Arc::clone(&clock))?;
             let log = log.with_max_limit(bounds::REMEMBERED as u64)?;
-            Ok(AnyLimiter::Rate(Box::new(Queued::with_clock(log, clock))))
+            Ok(AnyLimiter::rate(Queued::with_clock(log, clock)))
         },
         policies: of_window,
     },
@@ -79,7 +79,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
                 numbers.rate("long_limit", "long_window")?,
             ];
             let windows = MultiWindow::with_clock(limits, numbers.slots(), clock)?;
-            Ok(AnyLimiter::Rate(Box::new(windows)))
+            Ok(AnyLimiter::rate(windows))
         },
         policies: |numbers| {
             let named =
