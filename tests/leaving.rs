@@ -73,10 +73,10 @@ fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
         verbs("fixed", FixedWindow::with_clock(rate!(10 / second), clock).unwrap()),
         verbs("from first", WindowFromFirst::with_clock(rate!(10 / second), clock).unwrap()),
         verbs("counter", SlidingCounter::with_clock(rate!(10 / second), clock).unwrap()),
-        verbs("sliding", SlidingWindow::with_clock(rate!(10 / second), 20, clock).unwrap()),
+        verbs("sliding", SlidingWindow::with_slots(rate!(10 / second), 20, clock).unwrap()),
         verbs(
             "multi",
-            MultiWindow::with_clock(
+            MultiWindow::with_slots(
                 [rate!(7 / second), Rate::new(9, std::time::Duration::from_secs(2)).unwrap()],
                 20,
                 clock,
@@ -184,7 +184,7 @@ fn callers_at_the_same_time_leave_the_reserve_whole() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(100_000 / hour), &clock);
     let window = FixedWindow::with_clock(rate!(100_000 / hour), &clock).unwrap();
-    let sliding = SlidingWindow::with_clock(rate!(100_000 / hour), 60, &clock).unwrap();
+    let sliding = SlidingWindow::with_slots(rate!(100_000 / hour), 60, &clock).unwrap();
     let limiters: [&dyn Leaving; 3] = [&bucket, &window, &sliding];
     for limiter in limiters {
         let granted: usize = std::thread::scope(|scope| {

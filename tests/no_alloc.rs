@@ -170,7 +170,7 @@ fn a_limiter_is_shown_without_an_allocation() {
     }
     buckets!(check_buckets);
     windows!(check_windows);
-    check(&MultiWindow::with_clock([limit, rate!(99 / day)], 6, &clock).unwrap());
+    check(&MultiWindow::with_slots([limit, rate!(99 / day)], 6, &clock).unwrap());
     check(&Sharded::builder(quota).shards(4).clock(&clock).build().unwrap());
     check(&PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock));
     check(&Counted::new(TokenBucket::with_clock(quota, &clock)));
@@ -244,7 +244,7 @@ fn no_verb_of_a_window_allocates() {
     windows!(every_window);
     every_verb_of_a_window!(clock, SlidingWindow::compact(rate, 10, &clock),);
     let rates = [rate, rate!(9 / minute)];
-    every_verb_of_a_window!(clock, MultiWindow::with_clock(rates, 10, &clock), 0);
+    every_verb_of_a_window!(clock, MultiWindow::with_slots(rates, 10, &clock), 0);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn several_limiters_allocate_for_a_receipt_only() {
     let clock = ManualClock::at(86_400_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
     let window = FixedWindow::with_clock(rate!(12 / minute), &clock).unwrap();
-    let sliding = SlidingWindow::with_clock(rate!(14 / minute), 60, &clock).unwrap();
+    let sliding = SlidingWindow::with_slots(rate!(14 / minute), 60, &clock).unwrap();
     let all = All::new([&bucket as &dyn Limiter, &window, &sliding]).unwrap();
     let made = allocations(|| {
         for _ in 0..10 {

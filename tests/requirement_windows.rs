@@ -41,7 +41,7 @@ fn at(hours: u64, minutes: u64, seconds: u64) -> u64 {
 #[test]
 fn a_request_is_admitted_iff_the_slots_and_it_are_within_the_maximum() {
     let clock = ManualClock::new();
-    let window = SlidingWindow::with_clock(rate!(10 / 9 seconds), 9, &clock).unwrap();
+    let window = SlidingWindow::with_slots(rate!(10 / 9 seconds), 9, &clock).unwrap();
     let mut slots = [0_u64; 10];
     let (mut allowed, mut denied) = (0, 0);
     for call in 0..5_000_u64 {
@@ -70,7 +70,7 @@ fn a_wait_ends_when_the_earliest_slot_expires_that_is_not_empty() {
         [(rate!(10 / 9 seconds), 9, 12), (rate!(10 / 10 seconds), 10, 13)]
     {
         let clock = ManualClock::new();
-        let window = SlidingWindow::with_clock(limit, slots, &clock).unwrap();
+        let window = SlidingWindow::with_slots(limit, slots, &clock).unwrap();
         clock.set_nanos(at(0, 0, 2) + 1);
         window.try_acquire(1).unwrap();
         clock.set_nanos(at(0, 0, 7));
@@ -89,7 +89,7 @@ fn a_wait_ends_when_the_earliest_slot_expires_that_is_not_empty() {
 #[test]
 fn the_current_count_of_a_sliding_window_can_be_read() {
     let clock = ManualClock::new();
-    let window = SlidingWindow::with_clock(rate!(5 / minute), 6, &clock).unwrap();
+    let window = SlidingWindow::with_slots(rate!(5 / minute), 6, &clock).unwrap();
     assert_eq!(window.count(), 0);
     window.try_acquire(2).unwrap();
     clock.advance(30 * SECOND);
@@ -106,7 +106,7 @@ fn the_current_count_of_a_sliding_window_can_be_read() {
 /// none is granted, as by the buckets.
 #[test]
 fn a_window_says_no_to_more_than_the_maximum_and_yes_to_none() {
-    let window = SlidingWindow::with_clock(rate!(5 / minute), 6, ManualClock::new()).unwrap();
+    let window = SlidingWindow::with_slots(rate!(5 / minute), 6, ManualClock::new()).unwrap();
     assert_eq!(window.try_acquire(6), Err(Denied::TooLarge { limit: 5, which: 0 }));
     assert!(window.try_acquire(5).is_ok(), "the no has cost nothing");
     assert_eq!(window.try_acquire(0).map(|grant| grant.permits()), Ok(0));
@@ -152,7 +152,7 @@ fn a_fixed_window_of_5_admits_10_in_the_minute_from_half_past() {
 #[test]
 fn strict_windows_and_logs_of_5_admit_5_in_the_minute_from_half_past() {
     let clock = ManualClock::new();
-    let windows = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock).unwrap();
+    let windows = SlidingWindow::with_slots(rate!(5 / minute), 60, &clock).unwrap();
     assert_eq!(in_the_minute_from_half_past(&windows, &clock), 5);
     clock.set_nanos(0);
     let log = SlidingLog::with_clock(rate!(5 / minute), &clock).unwrap();
@@ -161,7 +161,7 @@ fn strict_windows_and_logs_of_5_admit_5_in_the_minute_from_half_past() {
     let weighted = WeightedLog::with_clock(rate!(5 / minute), &clock).unwrap();
     assert_eq!(in_the_minute_from_half_past(&weighted, &clock), 5);
     clock.set_nanos(0);
-    let several = MultiWindow::with_clock([rate!(5 / minute)], 60, &clock).unwrap();
+    let several = MultiWindow::with_slots([rate!(5 / minute)], 60, &clock).unwrap();
     assert_eq!(in_the_minute_from_half_past(&several, &clock), 5);
 }
 
@@ -196,7 +196,7 @@ fn a_log_of_5_per_minute_drops_at_01_00_30_and_admits_at_01_01_20() {
 #[test]
 fn a_window_of_6_slots_of_10_seconds_admits_10_and_frees_a_slot_every_10_seconds() {
     let clock = ManualClock::new();
-    let window = SlidingWindow::with_clock(rate!(10 / 50 seconds), 5, &clock).unwrap();
+    let window = SlidingWindow::with_slots(rate!(10 / 50 seconds), 5, &clock).unwrap();
     for (slot, arrivals) in [1, 2, 3, 0, 4, 5].into_iter().enumerate() {
         clock.set_nanos(at(0, 0, 10 * slot as u64 + 5));
         // The tenth is in the fifth slot.
@@ -244,7 +244,7 @@ fn every_algorithm_is_made_of_a_limit_and_a_duration_and_used_as_one() {
         ("fixed window", Box::new(FixedWindow::with_clock(limit, &clock).unwrap())),
         ("window from first", Box::new(WindowFromFirst::with_clock(limit, &clock).unwrap())),
         ("sliding counter", Box::new(SlidingCounter::with_clock(limit, &clock).unwrap())),
-        ("sliding window", Box::new(SlidingWindow::with_clock(limit, 6, &clock).unwrap())),
+        ("sliding window", Box::new(SlidingWindow::with_slots(limit, 6, &clock).unwrap())),
         ("sliding log", Box::new(SlidingLog::with_clock(limit, &clock).unwrap())),
     ];
     for (name, limiter) in &limiters {
@@ -303,7 +303,7 @@ fn what_was_not_used_of_a_window_does_not_accumulate() {
     let clock = ManualClock::new();
     let fixed = FixedWindow::with_clock(rate!(100 / 60 minutes), &clock).unwrap();
     let first = WindowFromFirst::with_clock(rate!(100 / 60 minutes), &clock).unwrap();
-    let sliding = SlidingWindow::with_clock(rate!(100 / 60 minutes), 60, &clock).unwrap();
+    let sliding = SlidingWindow::with_slots(rate!(100 / 60 minutes), 60, &clock).unwrap();
     clock.set_nanos(at(72, 0, 0));
     let counts = (admitted(&fixed, 300), admitted(&first, 300), admitted(&sliding, 300));
     assert_eq!(counts, (100, 100, 100));

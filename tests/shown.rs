@@ -145,7 +145,7 @@ fn a_window_shows_its_limit_and_what_remains() {
         })*};
     }
     windows!(check);
-    let both = MultiWindow::with_clock([limit, rate!(500 / 2 days)], 60, &clock).unwrap();
+    let both = MultiWindow::with_slots([limit, rate!(500 / 2 days)], 60, &clock).unwrap();
     both.try_acquire(7).unwrap();
     assert_eq!(
         format!("{both:?}"),
@@ -210,7 +210,7 @@ fn a_limiter_that_is_shown_heals_nothing() {
     let (clock, limit) = (clock(), rate!(5 / minute));
     let bucket = TokenBucket::with_clock(quota!(5 / minute), &clock);
     let fixed = FixedWindow::with_clock(limit, &clock).unwrap();
-    let ring = SlidingWindow::with_clock(limit, 60, &clock).unwrap();
+    let ring = SlidingWindow::with_slots(limit, 60, &clock).unwrap();
     let log = SlidingLog::with_clock(limit, &clock).unwrap();
     let weighted = WeightedLog::with_clock(limit, &clock).unwrap();
     let limiters: [&dyn Limiter; 5] = [&bucket, &fixed, &ring, &log, &weighted];

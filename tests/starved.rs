@@ -77,7 +77,7 @@ fn a_window_that_all_race_for_grants_its_limit_and_forgets_who_was_starved() {
 
 #[test]
 fn rings_and_logs_that_all_race_for_grant_their_limit_and_forget_who_was_starved() {
-    let ring = SlidingWindow::with_clock(rate(), 60, ManualClock::new()).unwrap();
+    let ring = SlidingWindow::with_slots(rate(), 60, ManualClock::new()).unwrap();
     assert_eq!(granted(&ring, |_| {}), THERE);
     let log = SlidingLog::with_clock(rate(), ManualClock::new()).unwrap();
     assert_eq!(granted(&log, |_| {}), THERE);

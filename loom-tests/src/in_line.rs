@@ -63,7 +63,7 @@ impl Lined for SlidingWindow<TestClock> {
     const LATER_NANOS: u64 = 2 * SECOND;
 
     fn of(limit: u64, taken: u64) -> Self {
-        with_taken(SlidingWindow::with_clock(rate(limit), 1, TestClock::new()).unwrap(), taken)
+        with_taken(SlidingWindow::with_slots(rate(limit), 1, TestClock::new()).unwrap(), taken)
     }
 
     fn taken(&self) -> u64 {

@@ -35,7 +35,7 @@ fn one_in_each_slot() -> Vec<Op> {
 }
 
 fn ring() -> Windows<SlidingWindow<TestClock>> {
-    let new = |clock| SlidingWindow::with_clock(rate!(3 / second), 1, clock).unwrap();
+    let new = |clock| SlidingWindow::with_slots(rate!(3 / second), 1, clock).unwrap();
     Windows { new, capacity: None, now_nanos: NOW, before: one_in_each_slot() }
 }
 

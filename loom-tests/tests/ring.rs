@@ -31,7 +31,7 @@ const TWO: Op = Op::TryAcquire(2);
 
 /// Three in a window of one slot.
 fn three(clock: TestClock) -> Window {
-    SlidingWindow::with_clock(rate!(3 / 250 ms), 1, clock).unwrap()
+    SlidingWindow::with_slots(rate!(3 / 250 ms), 1, clock).unwrap()
 }
 
 /// From now on the thread's clock is in the slot this many after that of `NOW`.
@@ -130,7 +130,7 @@ fn a_reset_forgets_what_was_before_and_nothing_after() {
 #[test]
 fn several_windows_are_turned_together() {
     fn two_windows(clock: TestClock) -> MultiWindow<TestClock> {
-        MultiWindow::with_clock([rate!(2 / 250 ms), rate!(4 / second)], 1, clock).unwrap()
+        MultiWindow::with_slots([rate!(2 / 250 ms), rate!(4 / second)], 1, clock).unwrap()
     }
     let now_nanos = 103 * SLOT;
     let before = vec![Op::SetClock(now_nanos - SLOT), ONE, Op::SetClock(now_nanos), ONE];
@@ -156,7 +156,7 @@ fn a_tick_that_came_in_between_is_no_fault() {
 
 #[test]
 fn a_ring_adds_its_shift_to_no_earlier_reading() {
-    let two = |clock| SlidingWindow::with_clock(rate!(2 / 250 ms), 1, clock).unwrap();
+    let two = |clock| SlidingWindow::with_slots(rate!(2 / 250 ms), 1, clock).unwrap();
     assert_no_reading_is_of_before_its_shift(two);
     assert_no_second_reading_is_of_before_its_shift(two);
 }
@@ -166,7 +166,7 @@ fn a_ring_adds_its_shift_to_no_earlier_reading() {
 #[test]
 fn two_healers_of_a_ring_go_on_by_one_shift() {
     check(2, || {
-        let window = SlidingWindow::with_clock(rate!(3 / 10 seconds), 1, TestClock::new()).unwrap();
+        let window = SlidingWindow::with_slots(rate!(3 / 10 seconds), 1, TestClock::new()).unwrap();
         let window = Arc::new(window);
         window.clock().set(1_000 * SECOND);
         assert!(window.try_acquire(1).is_ok());
@@ -188,6 +188,6 @@ fn two_healers_of_a_ring_go_on_by_one_shift() {
 fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring() {
     use sluicegate_loom_tests::seen::assert_a_grant_is_seen_by_the_next;
 
-    let two = || SlidingWindow::with_clock(rate!(2 / second), 1, TestClock::new()).unwrap();
+    let two = || SlidingWindow::with_slots(rate!(2 / second), 1, TestClock::new()).unwrap();
     assert_a_grant_is_seen_by_the_next(2, two, |window| window.try_acquire(1).unwrap());
 }

@@ -24,7 +24,7 @@ fn four() -> Arc<Window> {
     TestClock::run_ahead(0);
     let clock = TestClock::new();
     clock.set(NOW);
-    Arc::new(SlidingWindow::with_clock(rate!(4 / 250 ms), 1, clock).unwrap())
+    Arc::new(SlidingWindow::with_slots(rate!(4 / 250 ms), 1, clock).unwrap())
 }
 
 /// Checks that the window counts what is kept, in the last slot in which a thread has asked, and that the
@@ -193,7 +193,7 @@ fn what_was_done_before_a_ring_was_charged_beyond_an_estimate_is_seen_after_the_
     check(3, || {
         let clock = TestClock::new();
         clock.set(NOW);
-        let window = SlidingWindow::with_clock(rate!(4 / 250 ms), 1, clock).unwrap();
+        let window = SlidingWindow::with_slots(rate!(4 / 250 ms), 1, clock).unwrap();
         let shared = Arc::new((window, Atomic::new(0)));
         race(&shared, [true, false], |(window, done), is_first| {
             if is_first {

@@ -150,7 +150,7 @@ fn is_lowered<L: Subject>(new: fn(TestClock) -> L) {
 fn a_lowered_limit_holds_for_whoever_comes_after() {
     is_lowered(fixed);
     is_lowered(|clock| SlidingCounter::with_clock(rate!(2 / second), clock).unwrap());
-    is_lowered(|clock| SlidingWindow::with_clock(rate!(2 / second), 1, clock).unwrap());
+    is_lowered(|clock| SlidingWindow::with_slots(rate!(2 / second), 1, clock).unwrap());
     is_lowered(|clock| SlidingLog::with_clock(rate!(2 / second), clock).unwrap());
     is_lowered(|clock| WeightedLog::with_clock(rate!(2 / second), clock).unwrap());
 }

@@ -138,12 +138,10 @@ pub enum ConfigError {
         /// The number of tiers.
         tiers: usize,
     },
-    /// The capacity of a log is less than its limit, or more than 2^24 entries.
+    /// The capacity of a `WeightedLog` is 0, or more than 2^24 - 2 entries.
     Capacity {
         /// The given capacity.
         capacity: u64,
-        /// The smallest value allowed.
-        least: u64,
         /// The largest value allowed.
         most: u64,
     },
@@ -315,7 +313,7 @@ impl ConfigError {
             ConfigError::Shards { .. } | ConfigError::Places { .. } => "must be from 1 to 256",
             ConfigError::Count { .. } => "must be from 1 to 64",
             ConfigError::Quotas { .. } => "must be the number of tiers",
-            ConfigError::Capacity { .. } => "must be from the limit to what there may be",
+            ConfigError::Capacity { .. } => "must be from 1 to 2^24 - 2",
             ConfigError::KeyBurst { .. } => "must be from 1 to 2^25 in a table",
             ConfigError::KeyRate { .. } => "must be at most 2^27 permits per second in a table",
             ConfigError::KeyRefill { .. } => "must be smooth in a table",

@@ -36,17 +36,5 @@ mod entry_ring;
 pub(crate) mod unit;
 pub(crate) mod weighted;
 
-use crate::config::error::ConfigError;
-
 /// Maximum number of entries: 128 MiB of them.
 const MAX_PLACES: u64 = 1 << 24;
-
-/// # Errors
-///
-/// [`ConfigError::Capacity`] if `capacity` is not from `least` to `most`.
-const fn check_capacity(capacity: u64, least: u64, most: u64) -> Result<(), ConfigError> {
-    if capacity < least || capacity > most {
-        return Err(ConfigError::Capacity { capacity, least, most });
-    }
-    Ok(())
-}

@@ -40,7 +40,7 @@ use crate::share::leaving::leaving;
 ///
 /// let limits = [rate!(10 / second), rate!(15 / minute), rate!(10_000 / day)];
 /// let clock = ManualClock::new();
-/// let windows = MultiWindow::with_clock(limits, 60, &clock)?;
+/// let windows = MultiWindow::with_clock(limits, &clock)?;
 /// windows.try_acquire(10)?;
 ///
 /// let denied = windows.try_acquire(5).unwrap_err();
@@ -87,14 +87,26 @@ impl MultiWindow {
     ///
     /// As for [`with_clock`](MultiWindow::with_clock).
     pub fn new(limits: impl IntoIterator<Item = Rate>) -> Result<MultiWindow, ConfigError> {
-        MultiWindow::with_clock(limits, MultiWindow::SLOTS, DefaultClock::default())
+        MultiWindow::with_clock(limits, DefaultClock::default())
     }
 
     /// Number of slots into which [`new`](MultiWindow::new) divides each window.
-    pub const SLOTS: u32 = 60;
+    pub const SLOTS: u32 = Plan::SLOTS;
 }
 
 impl<C: Clock> MultiWindow<C> {
+    /// Creates windows with the periods of `limits`, in 60 slots each, on `clock`, which is read once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`with_slots`](MultiWindow::with_slots).
+    pub fn with_clock(
+        limits: impl IntoIterator<Item = Rate>,
+        clock: C,
+    ) -> Result<MultiWindow<C>, ConfigError> {
+        MultiWindow::with_slots(limits, Plan::SLOTS, clock)
+    }
+
     /// Creates windows with the periods of `limits`, in at least `slots` slots each, on
     /// `clock`, which is read once.
     ///
@@ -104,7 +116,7 @@ impl<C: Clock> MultiWindow<C> {
     /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
     /// * [`ConfigError::Limit`] if the word has too few bits for the largest limit beside
     ///   the slot numbers, [`ConfigError::Apart`] if it has none left for any limit.
-    pub fn with_clock(
+    pub fn with_slots(
         limits: impl IntoIterator<Item = Rate>,
         slots: u32,
         clock: C,
@@ -152,17 +164,17 @@ impl<C: Clock> MultiWindow<C> {
 settles!(
     MultiWindow<C>,
     core,
-    "window::MultiWindow::with_clock([rate!(10 / minute)], 60, ManualClock::new())?"
+    "window::MultiWindow::with_clock([rate!(10 / minute)], ManualClock::new())?"
 );
 
 window_verbs!(
     MultiWindow<C>,
-    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
+    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], &clock)?"
 );
 
 leaving!(
     MultiWindow<C>,
-    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
+    "window::MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], &clock)?"
 );
 
 impl<C: Clock> MultiWindow<C> {

@@ -86,29 +86,14 @@ impl<C: Clock> SlidingLog<C> {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Capacity`] if the limit is above 2^24.
+    /// [`ConfigError::Limit`] if the limit is above 2^24.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingLog<C>, ConfigError> {
-        SlidingLog::with_capacity(limit, limit.permits(), clock)
-    }
-
-    /// Creates the same log with room for limits up to `capacity`, for
-    /// [`reconfigure`](SlidingLog::reconfigure).
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Capacity`] if `capacity` is less than the limit or above 2^24.
-    pub fn with_capacity(
-        limit: Rate,
-        capacity: u64,
-        clock: C,
-    ) -> Result<SlidingLog<C>, ConfigError> {
-        Ok(SlidingLog { core: UnitLog::new(limit, capacity, clock)? })
+        Ok(SlidingLog { core: UnitLog::new(limit, clock)? })
     }
 
     /// Makes room for limits up to `max_limit`, so that
-    /// [`reconfigure`](SlidingLog::reconfigure) can raise the limit later. Does what
-    /// [`with_capacity`](SlidingLog::with_capacity) does, for a log from another constructor.
-    /// Allocates anew; earlier grants are forgotten.
+    /// [`reconfigure`](SlidingLog::reconfigure) can raise the limit later. Allocates anew; earlier grants are
+    /// forgotten.
     ///
     /// # Errors
     ///

@@ -152,7 +152,7 @@ impl HotLine for Compact {
 /// use sluicegate::{ManualClock, SlidingWindow, rate};
 ///
 /// let clock = ManualClock::new();
-/// let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock)?;
+/// let window = SlidingWindow::with_clock(rate!(5 / minute), &clock)?;
 /// clock.advance(Duration::from_secs(59));
 /// window.try_acquire(5)?;
 /// // A fixed window would begin anew here.
@@ -202,14 +202,23 @@ impl SlidingWindow {
     ///
     /// [`ConfigError::Limit`] if the hot word has too few bits for the limit.
     pub fn new(limit: Rate) -> Result<SlidingWindow, ConfigError> {
-        SlidingWindow::with_clock(limit, SlidingWindow::SLOTS, DefaultClock::default())
+        SlidingWindow::with_clock(limit, DefaultClock::default())
     }
 
     /// Number of slots into which [`new`](SlidingWindow::new) divides a window.
-    pub const SLOTS: u32 = 60;
+    pub const SLOTS: u32 = Plan::SLOTS;
 }
 
 impl<C: Clock> SlidingWindow<C> {
+    /// Creates a window of `limit`'s period in 60 slots on `clock`, which is read once. Allocates 512 bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the hot word has too few bits for the limit.
+    pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
+        SlidingWindow::with_slots(limit, Plan::SLOTS, clock)
+    }
+
     /// Creates a window of `limit`'s period in `slots` slots on `clock`, which is
     /// read once. Allocates eight bytes per slot, for `slots + 1` slots rounded up to a power
     /// of two.
@@ -218,7 +227,7 @@ impl<C: Clock> SlidingWindow<C> {
     ///
     /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
     /// * [`ConfigError::Limit`] if the hot word has too few bits for the limit.
-    pub fn with_clock(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
+    pub fn with_slots(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
         SlidingWindow::placed(limit, slots, clock)
     }
 }
@@ -229,7 +238,7 @@ impl<C: Clock> SlidingWindow<C, Compact> {
     ///
     /// # Errors
     ///
-    /// As for [`with_clock`](SlidingWindow::with_clock).
+    /// As for [`with_clock`](SlidingWindow::with_slots).
     ///
     /// # Examples
     ///
@@ -289,16 +298,16 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
 settles!(
     SlidingWindow<C, P: Placement>,
     core,
-    "SlidingWindow::with_clock(rate!(10 / minute), 60, ManualClock::new())?"
+    "SlidingWindow::with_clock(rate!(10 / minute), ManualClock::new())?"
 );
 
 window_verbs!(
     SlidingWindow<C, P: Placement>,
-    "SlidingWindow::with_clock(rate!(2 / minute), 60, &clock)?"
+    "SlidingWindow::with_clock(rate!(2 / minute), &clock)?"
 );
 leaving!(
     SlidingWindow<C, P: Placement>,
-    "SlidingWindow::with_clock(rate!(2 / minute), 60, &clock)?"
+    "SlidingWindow::with_clock(rate!(2 / minute), &clock)?"
 );
 one_limit!(SlidingWindow<C, P: Placement>);
 

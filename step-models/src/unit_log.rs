@@ -370,7 +370,8 @@ fn the_log_of_the_engine_answers_as_the_model_does() {
         let ticks = |call: usize| moves[call].max(after_reset(call));
         let clock = ManualClock::new();
         let rate = Rate::new(2, Duration::from_secs(2)).unwrap();
-        let log = SlidingLog::with_capacity(rate, 3, &clock).unwrap();
+        let log =
+            SlidingLog::with_clock(rate, &clock).and_then(|log| log.with_max_limit(3)).unwrap();
         let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
         drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
             clock.advance(Duration::from_secs(ticks));

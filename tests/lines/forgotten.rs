@@ -190,7 +190,7 @@ fn a_limiter_with_a_line_is_not_idle() {
     let (quota, rate) = (quota!(2 / second), rate!(2 / second));
     assert_idle_only_without_a_line(&clock, &TokenBucket::with_clock(quota, &clock));
     assert_idle_only_without_a_line(&clock, &FixedWindow::with_clock(rate, &clock).unwrap());
-    assert_idle_only_without_a_line(&clock, &SlidingWindow::with_clock(rate, 4, &clock).unwrap());
+    assert_idle_only_without_a_line(&clock, &SlidingWindow::with_slots(rate, 4, &clock).unwrap());
     let settleable = SettleableBucket::with_clock(quota, &clock);
     assert_idle_only_without_a_line(&clock, &Queued::with_clock(settleable, &clock));
 }

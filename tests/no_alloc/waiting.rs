@@ -48,9 +48,9 @@ fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
         allocated_at_the_gate(&FixedWindow::with_clock(rate, &clock).unwrap(), 3),
         allocated_at_the_gate(&WindowFromFirst::with_clock(rate, &clock).unwrap(), 3),
         allocated_at_the_gate(&SlidingCounter::with_clock(rate, &clock).unwrap(), 3),
-        allocated_at_the_gate(&SlidingWindow::with_clock(rate, 10, &clock).unwrap(), 3),
+        allocated_at_the_gate(&SlidingWindow::with_slots(rate, 10, &clock).unwrap(), 3),
         allocated_at_the_gate(
-            &MultiWindow::with_clock([rate, rate!(99 / day)], 10, &clock).unwrap(),
+            &MultiWindow::with_slots([rate, rate!(99 / day)], 10, &clock).unwrap(),
             3,
         ),
         allocated_at_the_gate(

@@ -10,7 +10,7 @@ const SLOT: Duration = Duration::from_millis(250);
 
 /// Ten a second, in four slots and the one that has begun.
 fn ring(clock: &ManualClock) -> SlidingWindow<&ManualClock> {
-    SlidingWindow::with_clock(rate!(10 / second), 4, clock).unwrap()
+    SlidingWindow::with_slots(rate!(10 / second), 4, clock).unwrap()
 }
 
 fn left(limiter: &impl Limiter) -> u64 {
@@ -118,7 +118,7 @@ fn what_is_given_back_after_the_numbers_went_round_is_lost() {
     for bits in 30..=42 {
         let clock = ManualClock::new();
         // Few bits are left for the numbers of slots: for one of these, it is the same again.
-        let ring = SlidingWindow::with_clock(rate!(10 / ms), 1, &clock).unwrap();
+        let ring = SlidingWindow::with_slots(rate!(10 / ms), 1, &clock).unwrap();
         let ring = ring.with_max_limit(2_000_000).unwrap();
         let estimate = ring.try_acquire_settleable(6).unwrap();
         for _ in 0..4 {
@@ -365,7 +365,7 @@ proptest! {
     fn several_windows_settle_as_a_list_of_charges_does(steps in vec(step(), 1..80)) {
         let clock = ManualClock::new();
         let limits = [rate!(10 / second), rate!(17 / 2 seconds)];
-        let windows = MultiWindow::with_clock(limits, 4, &clock).unwrap();
+        let windows = MultiWindow::with_slots(limits, 4, &clock).unwrap();
         replay(&windows, &clock, &[TEN, Shape { limit: 17, ticks: 2, slots: 5 }], steps);
     }
 }

@@ -36,10 +36,10 @@ fn tens(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
 /// The same, and windows of slots, whose permits have all left after two of these lengths.
 fn all(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
     let ten = rate!(10 / minute);
-    let several = MultiWindow::with_clock([ten, rate!(20 / 2 minutes)], 4, clock).unwrap();
+    let several = MultiWindow::with_slots([ten, rate!(20 / 2 minutes)], 4, clock).unwrap();
     let mut all = tens(clock);
     all.extend([
-        (Box::new(SlidingWindow::with_clock(ten, 4, clock).unwrap()) as Box<dyn Settle>, MINUTE),
+        (Box::new(SlidingWindow::with_slots(ten, 4, clock).unwrap()) as Box<dyn Settle>, MINUTE),
         (Box::new(SlidingWindow::compact(ten, 4, clock).unwrap()), MINUTE),
         (Box::new(several), 2 * MINUTE),
     ]);

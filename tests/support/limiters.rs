@@ -59,12 +59,12 @@ macro_rules! windows {
                 State::Fixed(Fixed::new(now, length, true))
             }, { bound: Bound::Own, is_aligned: true, windows: 2 })
             (Sliding, "sliding_window", SlidingWindow, |limit, slots, _entries, clock| {
-                SlidingWindow::with_clock(limit, slots, clock)
+                SlidingWindow::with_slots(limit, slots, clock)
             }, |now, _limit, length, slots, _entries| {
                 State::Ring(Ring::new(now, &[length], slots))
             }, { slots: 60 })
             (Log, "sliding_log", SlidingLog, |limit, _slots, entries, clock| {
-                SlidingLog::with_capacity(limit, entries, clock)
+                SlidingLog::with_clock(limit, clock).and_then(|log| log.with_max_limit(entries))
             }, |now, _limit, length, _slots, entries| {
                 State::Log(Log::unit(now, length, entries))
             }, { is_unit: true })

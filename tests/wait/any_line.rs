@@ -50,8 +50,8 @@ fn with_a_line(clock: &ManualClock) -> Vec<Row<'_>> {
     let fixed = FixedWindow::with_clock(ten, clock).unwrap();
     let from_first = WindowFromFirst::with_clock(ten, clock).unwrap().with_max_limit(20).unwrap();
     // A permit counts in its slot and in the ten after it.
-    let ring = SlidingWindow::with_clock(ten, 10, clock).unwrap();
-    let several = MultiWindow::with_clock([ten, rate!(40 / second)], 10, clock).unwrap();
+    let ring = SlidingWindow::with_slots(ten, 10, clock).unwrap();
+    let several = MultiWindow::with_slots([ten, rate!(40 / second)], 10, clock).unwrap();
     let row = |name, limiter, millis| Row { name, limiter, span: millis * MILLI };
     vec![
         row("fixed window", Box::new(fixed), 100),

@@ -215,10 +215,10 @@ proptest! {
             .map(|&(limit, length)| Rate::new(limit, Duration::from_nanos(length)).unwrap())
             .collect();
         if let [rate] = rates[..] {
-            let window = SlidingWindow::with_clock(rate, slots, &clock).unwrap();
+            let window = SlidingWindow::with_slots(rate, slots, &clock).unwrap();
             run(&window.with_max_limit(10).unwrap(), law, &clock, ops);
         } else {
-            let windows = MultiWindow::with_clock(rates, slots, &clock).unwrap();
+            let windows = MultiWindow::with_slots(rates, slots, &clock).unwrap();
             run(&windows.with_max_limit(10).unwrap(), law, &clock, ops);
         }
     }

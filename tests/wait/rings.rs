@@ -11,7 +11,7 @@ use super::support::{Caller, MILLI};
 /// Ten in any 100 ms, in slots of 10 ms: a permit counts in its slot and in the ten after it. 4 are granted at 0 and 6 at
 /// 30 ms, which it is now.
 fn full(clock: &ManualClock) -> SlidingWindow<&ManualClock> {
-    let window = SlidingWindow::with_clock(rate!(10 / 100 ms), 10, clock).unwrap();
+    let window = SlidingWindow::with_slots(rate!(10 / 100 ms), 10, clock).unwrap();
     window.try_acquire(4).unwrap();
     clock.advance(30 * MILLI);
     window.try_acquire(6).unwrap();
@@ -84,7 +84,7 @@ fn a_caller_that_leaves_the_line_for_a_ring_has_taken_nothing() {
 fn callers_wait_for_all_windows_of_several() {
     let clock = ManualClock::new();
     let limits = [rate!(4 / 10 ms), rate!(10 / 100 ms)];
-    let windows = MultiWindow::with_clock(limits, 10, &clock).unwrap();
+    let windows = MultiWindow::with_slots(limits, 10, &clock).unwrap();
     windows.try_acquire(4).unwrap();
     let mut callers = [4, 4, 1].map(|permits| Caller::new(&windows, permits));
     assert_eq!(Caller::new(&windows, 5).error(), Some(AcquireError::TooLarge { limit: 4 }));

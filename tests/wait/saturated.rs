@@ -116,7 +116,7 @@ fn sliding_windows_are_used_up_but_for_a_slot_and_the_time_by_which_timers_are_l
     let rate = rate!(50 / 50 ms);
     for late in [0, 10_000] {
         let clock = ManualClock::new();
-        let window = SlidingWindow::with_clock(rate, 2_000, &clock).unwrap();
+        let window = SlidingWindow::with_slots(rate, 2_000, &clock).unwrap();
         assert_used_up(&window, &clock, rate, 1, late);
     }
 }

@@ -16,7 +16,9 @@ fn roomy<'clock>(
     clock: &'clock ManualClock,
 ) -> Box<dyn Window + 'clock> {
     match kind.name {
-        "SlidingLog" => Box::new(SlidingLog::with_capacity(LIMIT, 9, clock).unwrap()),
+        "SlidingLog" => Box::new(
+            SlidingLog::with_clock(LIMIT, clock).and_then(|log| log.with_max_limit(9)).unwrap(),
+        ),
         "WindowFromFirst" => {
             let window = WindowFromFirst::with_clock(LIMIT, clock).unwrap();
             Box::new(window.with_max_limit(9).unwrap())
@@ -142,11 +144,11 @@ fn a_counting_window_can_be_made_for_higher_limits_than_it_has_room_for_by_itsel
     let counter = || SlidingCounter::with_clock(LIMIT, &clock).unwrap();
     check("SlidingCounter", &counter(), &counter().with_max_limit(MORE).unwrap(), MORE);
     for slots in [1, 7, 60] {
-        let window = || SlidingWindow::with_clock(LIMIT, slots, &clock).unwrap();
+        let window = || SlidingWindow::with_slots(LIMIT, slots, &clock).unwrap();
         check("SlidingWindow", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
         let window = || SlidingWindow::compact(LIMIT, slots, &clock).unwrap();
         check("Compact", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
-        let windows = || MultiWindow::with_clock([LIMIT], slots, &clock).unwrap();
+        let windows = || MultiWindow::with_slots([LIMIT], slots, &clock).unwrap();
         check("MultiWindow", &windows(), &windows().with_max_limit(MORE).unwrap(), MORE);
     }
 }
@@ -166,7 +168,7 @@ fn a_counting_window_says_how_far_its_limit_can_be_raised() {
     assert_eq!((counter(100), counter(most)), (Ok(()), Ok(())));
     // The numbers of the slots take the rest of the word.
     let sliding = |slots: u32, max| {
-        let window = SlidingWindow::with_clock(rate!(100 / day), slots, &clock).unwrap();
+        let window = SlidingWindow::with_slots(rate!(100 / day), slots, &clock).unwrap();
         window.with_max_limit(max).map(|window| window.max_limit())
     };
     assert_eq!(sliding(60, 99), error(99, top).map(|()| 0));
@@ -174,7 +176,7 @@ fn a_counting_window_says_how_far_its_limit_can_be_raised() {
     assert_eq!(sliding(65_536, top), Ok(top));
     let windows = |max| {
         let limits = [rate!(100 / ms), rate!(100 / day)];
-        MultiWindow::with_clock(limits, 60, &clock).unwrap().with_max_limit(max)
+        MultiWindow::with_slots(limits, 60, &clock).unwrap().with_max_limit(max)
     };
     let most = match windows(top) {
         Err(ConfigError::MaxLimit { least: 100, most, .. }) => most,
@@ -283,7 +285,7 @@ fn a_limit_out_of_range_is_an_error_that_says_the_range_and_changes_nothing() {
 #[test]
 fn windows_of_several_change_one_by_one() {
     let clock = ManualClock::new();
-    let windows = MultiWindow::with_clock([rate!(5 / second), rate!(9 / minute)], 10, &clock);
+    let windows = MultiWindow::with_slots([rate!(5 / second), rate!(9 / minute)], 10, &clock);
     let windows = windows.unwrap();
     windows.reconfigure(1, 3).unwrap();
     assert_eq!(windows.windows().map(|(limit, _)| limit).collect::<Vec<_>>(), [5, 3]);

@@ -138,7 +138,7 @@ macro_rules! table {
             },)*
             Kind {
                 name: "SlidingWindow of one slot",
-                make: |limit, clock| Ok(Box::new(SlidingWindow::with_clock(limit, 1, clock)?)),
+                make: |limit, clock| Ok(Box::new(SlidingWindow::with_slots(limit, 1, clock)?)),
                 ..KIND
             },
             Kind {
@@ -149,7 +149,7 @@ macro_rules! table {
             },
             Kind {
                 name: "MultiWindow",
-                make: |limit, clock| Ok(Box::new(MultiWindow::with_clock([limit; 2], 60, clock)?)),
+                make: |limit, clock| Ok(Box::new(MultiWindow::with_slots([limit; 2], 60, clock)?)),
                 slots: 60,
                 ..KIND
             },

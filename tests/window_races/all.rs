@@ -89,7 +89,7 @@ fn race(threads: u64, seed: u64) -> ([u64; 3], [u64; 3], u64) {
     let clock = ManualClock::at(SECOND);
     let bucket = TokenBucket::with_clock(quota!(1 / hour, burst 300), &clock);
     let window = FixedWindow::with_clock(rate!(280 / hour), &clock).unwrap();
-    let sliding = SlidingWindow::with_clock(rate!(290 / hour), 6, &clock).unwrap();
+    let sliding = SlidingWindow::with_slots(rate!(290 / hour), 6, &clock).unwrap();
     let limiters: [&(dyn Limiter + Sync); 3] = [&bucket, &window, &sliding];
     let watched = limiters.map(|limiter| Watched { limiter, lost: AtomicU64::new(0) });
     let all = All::new(&watched).unwrap();
@@ -162,7 +162,7 @@ fn what_was_taken_before_a_race_was_lost_is_given_back() {
     let clock = ManualClock::at(SECOND);
     let bucket = TokenBucket::with_clock(quota!(1 / hour, burst 300), &clock);
     let window = FixedWindow::with_clock(rate!(5 / hour), &clock).unwrap();
-    let sliding = SlidingWindow::with_clock(rate!(6 / hour), 6, &clock).unwrap();
+    let sliding = SlidingWindow::with_slots(rate!(6 / hour), 6, &clock).unwrap();
     let raced = Raced { bucket: &bucket, meanwhile: |bucket| _ = bucket.drain() };
     let all = All::new([&raced as &dyn Limiter, &window, &sliding]).unwrap();
     let calls: [&dyn Fn() -> Result<Grant, Denied>; 3] =

@@ -104,8 +104,8 @@ proptest! {
 fn a_whole_window_of_true_time_may_see_twice_the_limit_if_clocks_are_apart() {
     let limit = rate!(10 / second);
     let clock = Apart::at(90 * SECOND);
-    let ring = SlidingWindow::with_clock(limit, 10, &clock).unwrap();
-    let several = MultiWindow::with_clock([limit], 10, &clock).unwrap();
+    let ring = SlidingWindow::with_slots(limit, 10, &clock).unwrap();
+    let several = MultiWindow::with_slots([limit], 10, &clock).unwrap();
     let log = SlidingLog::with_clock(limit, &clock).unwrap();
     let weighted = WeightedLog::with_clock(limit, &clock).unwrap();
     let all: [&dyn Limiter; 4] = [&ring, &several, &log, &weighted];

@@ -59,7 +59,7 @@ proptest! {
     ) {
         let clock = ManualClock::at(start_nanos + 2 * SECOND);
         let rate = Rate::new(9, Duration::from_secs(1)).unwrap();
-        let mut window = SlidingWindow::with_clock(rate, slots, &clock).unwrap();
+        let mut window = SlidingWindow::with_slots(rate, slots, &clock).unwrap();
         for (change, asked) in changes {
             change.apply(&mut window);
             // The second one is kept, and the third is told by it.

@@ -74,7 +74,7 @@ fn an_idle_time_of_a_century_is_no_fault_of_the_clock() {
         let fixed = FixedWindow::with_clock(limit, &clock).unwrap();
         let first = WindowFromFirst::with_clock(limit, &clock).unwrap();
         let counter = SlidingCounter::with_clock(limit, &clock).unwrap();
-        let ring = SlidingWindow::with_clock(limit, 60, &clock).unwrap();
+        let ring = SlidingWindow::with_slots(limit, 60, &clock).unwrap();
         let log = SlidingLog::with_clock(limit, &clock).unwrap();
         let weighted = WeightedLog::with_clock(limit, &clock).unwrap();
         let all: [&dyn Limiter; 6] = [&fixed, &first, &counter, &ring, &log, &weighted];

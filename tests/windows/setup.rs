@@ -65,7 +65,7 @@ macro_rules! kinds {
                     Kind::Compact => SlidingWindow::compact(rate, slots, clock).map(Subject::Compact),
                     Kind::Multi => {
                         let limits = self.limits.iter().map(|&limit| self::rate(limit));
-                        MultiWindow::with_clock(limits, slots, clock).map(Subject::Multi)
+                        MultiWindow::with_slots(limits, slots, clock).map(Subject::Multi)
                     }
                 }
                 .expect("a setup that is allowed")

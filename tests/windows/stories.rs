@@ -54,7 +54,7 @@ fn of_a_history_of_more_than_a_log_can_count_the_latest_permits_count() {
 #[test]
 fn a_clock_that_is_set_back_to_the_end_of_a_slot_gains_no_time() {
     let clock = ManualClock::at(100_001_000_000);
-    let window = SlidingWindow::with_clock(rate!(3 / 2 seconds), 2, &clock).unwrap();
+    let window = SlidingWindow::with_slots(rate!(3 / 2 seconds), 2, &clock).unwrap();
     let mut granted = 0;
     for _ in 0..9 {
         granted += u64::from(window.try_acquire(1).is_ok());
@@ -72,7 +72,7 @@ fn a_clock_that_is_set_back_to_the_end_of_a_slot_gains_no_time() {
 fn a_refusal_by_several_limiters_names_the_limiter_and_not_its_window() {
     let clock = ManualClock::new();
     let limits = [rate!(5 / second), rate!(3 / minute)];
-    let windows = MultiWindow::with_clock(limits, 60, &clock).unwrap();
+    let windows = MultiWindow::with_slots(limits, 60, &clock).unwrap();
     windows.try_acquire(3).unwrap();
     assert_eq!(windows.try_acquire(1).unwrap_err().which(), 1);
     let all = All::new([&windows]).unwrap();

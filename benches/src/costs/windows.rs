@@ -73,11 +73,11 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
     costs.extend(costs_of!(
         clock,
         "multi_window of 3",
-        MultiWindow::with_clock(limits, 60, clock).expect(IN_RANGE)
+        MultiWindow::with_slots(limits, 60, clock).expect(IN_RANGE)
     ));
 
     let name = "sliding_window";
-    let window = SlidingWindow::with_clock(RATE, 60, clock).expect(IN_RANGE);
+    let window = SlidingWindow::with_slots(RATE, 60, clock).expect(IN_RANGE);
     assert!(window.try_acquire(2).is_ok());
     clock.advance(Duration::from_secs(1));
     costs.push(count_all(clock, name, "try_acquire, first refused in a slot", || {

@@ -90,7 +90,7 @@ window!(
     SlidingWindow<QuantaClock>,
     "sluicegate/sliding_window_1s",
     window_of_seconds,
-    |rate| SlidingWindow::with_clock(rate, SLOTS, QuantaClock::new())
+    |rate| SlidingWindow::with_slots(rate, SLOTS, QuantaClock::new())
 );
 
 window!(Multi, MultiWindow<QuantaClock>, "sluicegate/multi_window_3", window, |rate| {
@@ -98,5 +98,5 @@ window!(Multi, MultiWindow<QuantaClock>, "sluicegate/multi_window_3", window, |r
     let longer = |times: u32| {
         Rate::new(rate.permits() * u64::from(times), rate.period() * times).expect("it is in range")
     };
-    MultiWindow::with_clock([rate, longer(16), longer(256)], SLOTS, QuantaClock::new())
+    MultiWindow::with_slots([rate, longer(16), longer(256)], SLOTS, QuantaClock::new())
 });

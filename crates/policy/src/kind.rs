@@ -124,7 +124,7 @@ macro_rules! limiter_of {
                 $window!(WeightedLog::with_capacity(*limit, *capacity, $clock)?)
             }
             Kind::MultiWindow { limits, slots } => {
-                $window!(MultiWindow::with_clock(limits.iter().copied(), *slots, $clock)?)
+                $window!(MultiWindow::with_slots(limits.iter().copied(), *slots, $clock)?)
             }
             Kind::CalendarWindow { limit, calendar } => {
                 $window!(CalendarWindow::with_clock(*limit, calendar.clone(), $unix)?)

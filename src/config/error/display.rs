@@ -54,9 +54,11 @@ impl fmt::Display for ConfigError {
             | ConfigError::Count { count } => {
                 write!(f, "{count}")?;
             }
-            ConfigError::Capacity { capacity: value, least, most }
-            | ConfigError::MaxLimit { max_limit: value, least, most } => {
-                return write!(f, "{value}: must be from {least} to {most}");
+            ConfigError::Capacity { capacity, most } => {
+                return write!(f, "{capacity}: must be from 1 to {most}");
+            }
+            ConfigError::MaxLimit { max_limit, least, most } => {
+                return write!(f, "{max_limit}: must be from {least} to {most}");
             }
             ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
             ConfigError::Tier { which } => write!(f, "number {which}")?,

@@ -31,9 +31,9 @@ use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::window::limit::{self, Limit, check_between};
 
+use super::MAX_PLACES;
 use super::dates::Dates;
 use super::entry_ring::{EntryRing, Head, LAP};
-use super::{MAX_PLACES, check_capacity};
 
 const TIME: Field = LAP.then(63);
 
@@ -68,9 +68,12 @@ impl View {
 }
 
 impl<C: Clock> UnitLog<C> {
-    pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<UnitLog<C>, ConfigError> {
-        check_capacity(capacity, limit.permits(), MAX_PLACES)?;
-        UnitLog::sized(limit.permits(), capacity, limit.period_nanos(), clock)
+    pub(crate) fn new(limit: Rate, clock: C) -> Result<UnitLog<C>, ConfigError> {
+        let permits = limit.permits();
+        if permits > MAX_PLACES {
+            return Err(ConfigError::Limit { limit: permits, max: MAX_PLACES });
+        }
+        UnitLog::sized(permits, permits, limit.period_nanos(), clock)
     }
 
     /// Returns the same log with room for limits up to `max_limit`, and nothing granted.

@@ -37,9 +37,9 @@ use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::window::limit::{Limit, check_between, check_max};
 
+use super::MAX_PLACES;
 use super::dates::Dates;
 use super::entry_ring::{EntryRing, Head, LAP};
-use super::{MAX_PLACES, check_capacity};
 
 /// Places in addition to those of the requests that count: for the newest that does not,
 /// and for the one at the head.
@@ -82,7 +82,10 @@ impl View {
 
 impl<C: Clock> WeightedLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<WeightedLog<C>, ConfigError> {
-        check_capacity(capacity, 1, MAX_PLACES - MORE)?;
+        let most = MAX_PLACES - MORE;
+        if capacity < 1 || capacity > most {
+            return Err(ConfigError::Capacity { capacity, most });
+        }
         let permits = limit.permits();
         WeightedLog::sized(permits, permits, limit.period_nanos(), capacity, clock)
     }

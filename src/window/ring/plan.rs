@@ -16,6 +16,9 @@ pub(super) fn ticks_of(plans: &[Plan]) -> Intervals {
 }
 
 impl Plan {
+    /// Number of slots of a window for which nobody has chosen it.
+    pub(crate) const SLOTS: u32 = 60;
+
     /// Returns the length of a slot, rounded up so that the slots cover the window.
     fn slot_nanos(&self) -> u64 {
         self.window_nanos.div_ceil(u64::from(self.slots.max(1)))

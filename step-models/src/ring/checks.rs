@@ -187,14 +187,14 @@ fn the_rings_of_the_engine_answer_as_the_model_does() {
     let run = 40;
     drift::rows(true, |random| {
         beside_the_engine(random, |ops| ring(3, 3, run, [ops, &[], &[]]), &|clock| {
-            Box::leak(Box::new(SlidingWindow::with_clock(per_seconds(3, 2), 2, clock).unwrap()))
+            Box::leak(Box::new(SlidingWindow::with_slots(per_seconds(3, 2), 2, clock).unwrap()))
         })
     });
     let two = |ops| Ring { run, programs: [ops, &[], &[]], windows: spans(), ..two_windows() };
     drift::rows(true, |random| {
         beside_the_engine(random, two, &|clock| {
             let limits = [per_seconds(2, 1), per_seconds(3, 2)];
-            Box::leak(Box::new(MultiWindow::with_clock(limits, 1, clock).unwrap()))
+            Box::leak(Box::new(MultiWindow::with_slots(limits, 1, clock).unwrap()))
         })
     });
 }

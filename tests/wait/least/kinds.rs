@@ -84,7 +84,7 @@ pub(super) fn check(kind: &str, span: u64, ops: Vec<Op>) {
             run(&Of(Queued::with_clock(log, clock)), span);
         }
         "SlidingWindow" => {
-            run(&Settled(SlidingWindow::with_clock(rate, SLOTS, clock).unwrap()), span);
+            run(&Settled(SlidingWindow::with_slots(rate, SLOTS, clock).unwrap()), span);
         }
         "SlidingWindow, compact" => {
             let window = SlidingWindow::compact(rate, SLOTS, clock).unwrap();
@@ -93,7 +93,7 @@ pub(super) fn check(kind: &str, span: u64, ops: Vec<Op>) {
         "MultiWindow" => {
             // The shorter one holds a request of any size, and is full before the longer one is.
             let longer = Rate::new(2 * LIMIT, nanos(3 * span)).unwrap();
-            let windows = MultiWindow::with_clock([rate, longer], SLOTS, clock).unwrap();
+            let windows = MultiWindow::with_slots([rate, longer], SLOTS, clock).unwrap();
             run(&Settled(windows), span);
         }
         "TopUp" => {

@@ -208,6 +208,6 @@ windows! {
         assert_no_window_has_more_than_the_limit, try_acquire_settleable;
     SlidingCounter, |rate, clock| SlidingCounter::with_clock(rate, clock).unwrap(),
         assert_no_window_has_more_than_the_limit, try_acquire_settleable;
-    SlidingWindow, |rate, clock| SlidingWindow::with_clock(rate, SLOTS, clock).unwrap(),
+    SlidingWindow, |rate, clock| SlidingWindow::with_slots(rate, SLOTS, clock).unwrap(),
         assert_no_span_has_more_than_the_limit,;
 }

@@ -34,7 +34,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
         bad_for: "steady release: permits come back by the slot",
         parameters: &[LIMIT, WINDOW, SLOTS],
         limiter: |numbers, clock| {
-            let window = SlidingWindow::with_clock(numbers.window()?, numbers.slots(), clock)?;
+            let window = SlidingWindow::with_slots(numbers.window()?, numbers.slots(), clock)?;
             Ok(AnyLimiter::rate(window))
         },
         policies: of_window,
@@ -78,7 +78,7 @@ pub(super) static WINDOWS: [Algorithm; 5] = [
                 numbers.rate("short_limit", "short_window")?,
                 numbers.rate("long_limit", "long_window")?,
             ];
-            let windows = MultiWindow::with_clock(limits, numbers.slots(), clock)?;
+            let windows = MultiWindow::with_slots(limits, numbers.slots(), clock)?;
             Ok(AnyLimiter::rate(windows))
         },
         policies: |numbers| {

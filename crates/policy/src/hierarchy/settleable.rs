@@ -130,7 +130,7 @@ impl Kind {
             }
             Kind::SlidingCounter(limit) => window!(SlidingCounter::with_clock(*limit, clock)?),
             Kind::MultiWindow { limits, slots } => {
-                window!(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
+                window!(MultiWindow::with_slots(limits.iter().copied(), *slots, clock)?)
             }
             Kind::CalendarWindow { limit, calendar } => {
                 window!(CalendarWindow::with_clock(*limit, calendar.clone(), clock)?)

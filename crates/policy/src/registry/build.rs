@@ -87,7 +87,7 @@ impl Clocks {
                 restored!(window()?)
             }
             Kind::SlidingWindow { limit, slots } if !is_of_key => {
-                restored!(SlidingWindow::with_clock(*limit, *slots, clock.clone())?)
+                restored!(SlidingWindow::with_slots(*limit, *slots, clock.clone())?)
             }
             kind => {
                 limiter_of!(kind, clock.clone(), self.unix.clone(), bucket, restored, all)

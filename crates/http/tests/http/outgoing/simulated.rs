@@ -37,7 +37,7 @@ impl Server {
         let limiter: Box<dyn Limiter> = match kind {
             Kind::Bucket => Box::new(TokenBucket::with_clock(Quota::new(rate), clock)),
             Kind::FixedWindow => Box::new(FixedWindow::with_clock(rate, clock).unwrap()),
-            Kind::SlidingWindow => Box::new(SlidingWindow::with_clock(rate, 10, clock).unwrap()),
+            Kind::SlidingWindow => Box::new(SlidingWindow::with_slots(rate, 10, clock).unwrap()),
             Kind::SlidingLog => Box::new(SlidingLog::with_clock(rate, clock).unwrap()),
         };
         let policy = QuotaPolicy::new(limit).per(Duration::from_secs(seconds));

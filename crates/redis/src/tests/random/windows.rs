@@ -91,7 +91,7 @@ fn sliding_windows_answer_as_all_their_grants_and_the_engine() {
     let of = |rate: Rate, slots: u32| {
         let window = rate.period().as_micros() as u64;
         let slot = window.div_ceil(u64::from(slots));
-        let make = move || SlidingWindow::with_clock(rate, slots, clock).unwrap();
+        let make = move || SlidingWindow::with_slots(rate, slots, clock).unwrap();
         // A slot of the engine need not be whole microseconds.
         let make = window.is_multiple_of(u64::from(slots)).then_some(make);
         let rule = Rule::Slots { slot: i128::from(slot) * 1_000 };
