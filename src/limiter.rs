@@ -35,6 +35,8 @@
 //! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
 //! bound for a window `W` holds for `W - d` of true time.
 
+pub(crate) mod leaving;
+
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;

@@ -1,5 +1,3 @@
 //! One limit for several who matter differently.
 
-pub(crate) mod leaving;
-
-pub use self::leaving::Leaving;
+pub use crate::limiter::leaving::Leaving;

@@ -22,7 +22,7 @@ use crate::time::units::MAX_PERIOD_NANOS;
 
 use super::verbs::verbs;
 use crate::limiter::Limiter;
-use crate::share::leaving::leaving;
+use crate::limiter::leaving::leaving;
 #[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 

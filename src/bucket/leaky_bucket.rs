@@ -22,7 +22,7 @@ use crate::time::units;
 
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
-use crate::share::leaving::leaving;
+use crate::limiter::leaving::leaving;
 #[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 

@@ -19,8 +19,8 @@ use crate::window::counter::by_calendar::ByCalendar;
 use crate::window::limit::Limit;
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
-use crate::share::leaving::leaving;
 use crate::window::verbs::window_verbs;
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a

@@ -12,10 +12,10 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 use crate::settle::Settle;
 use crate::settle::estimate::detached::Detached;
 use crate::settle::estimate::{CountsSettlements, Estimate};
-use crate::share::Leaving;
 
 use self::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
 #[cfg(feature = "wait")]

@@ -14,8 +14,8 @@ use crate::sync::Ordering::{Acquire, Release};
 use crate::sync::{AtomicWord, Word};
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 use crate::settle::Settle;
-use crate::share::Leaving;
 
 /// A limiter that grants every request.
 ///

@@ -21,8 +21,8 @@ use crate::window::counter::from_first::FromFirst;
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
-use crate::share::leaving::leaving;
 
 /// Grants no more permits than a limit in each window. Windows follow one another
 /// from the clock's origin.

@@ -22,8 +22,8 @@ use crate::window::ring::slots::WindowSlots;
 use super::sliding_window::Padded;
 use super::verbs::window_verbs;
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
-use crate::share::leaving::leaving;
 
 /// Grants a request only if each of several windows can: "10 a second, 500 a minute and
 /// 10,000 a day".

@@ -20,8 +20,8 @@ use crate::window::counter::sliding::Sliding;
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
-use crate::share::leaving::leaving;
 
 /// Grants at most a limit of permits, counting the present window in full and the
 /// previous one in proportion to the part that a sliding window still covers.

@@ -27,8 +27,8 @@ use crate::window::ring::{HotLine, LastDenial, LineBeside, Ring};
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
-use crate::share::leaving::leaving;
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This

@@ -5,7 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::observe::Observe;
-use crate::share::leaving::counted_beside;
+use crate::limiter::leaving::counted_beside;
 use crate::time::clock::Clock;
 
 use super::KeyTable;

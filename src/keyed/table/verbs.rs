@@ -10,7 +10,7 @@ use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::keyed::observe::Observe;
-use crate::share::leaving::counted_beside;
+use crate::limiter::leaving::counted_beside;
 use crate::time::clock::Clock;
 
 use super::KeyTable;

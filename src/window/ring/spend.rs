@@ -7,7 +7,7 @@ use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::decision::undo::Debit;
-use crate::share::leaving::counted_beside;
+use crate::limiter::leaving::counted_beside;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 

@@ -3,7 +3,7 @@
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
-use crate::limiter::Limiter;
+use super::Limiter;
 
 /// Limiters that can refuse a request while too little would remain for more important ones.
 ///
