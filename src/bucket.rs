@@ -69,6 +69,8 @@
 // instead. (The orderings are argued at each operation.) ∎
 
 pub(crate) mod accrual;
+#[cfg(feature = "keyed")]
+mod by_reading;
 pub(crate) mod carry;
 pub(crate) mod charge;
 mod credit;

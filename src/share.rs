@@ -1,3 +1,26 @@
 //! One limit for several who matter differently.
+//!
+//! | type | for |
+//! |---|---|
+//! | `Shares` | tenants: an assured rate for each, and idle permits are lent |
+//! | [`Priorities`] | classes of requests: each leaves a reserve to the more important ones |
+//! | [`Leaving`] | one request that leaves a reserve |
 
+pub(crate) mod priorities;
+#[cfg(feature = "keyed")]
+pub(crate) mod rate_sum;
+#[cfg(feature = "keyed")]
+pub(crate) mod share_grant;
+#[cfg(feature = "keyed")]
+pub(crate) mod shares;
+#[cfg(feature = "keyed")]
+pub(crate) mod tenant_share;
+
+pub use self::priorities::{Priorities, PriorityClass, RefusedClass};
+#[cfg(feature = "keyed")]
+pub use self::share_grant::ShareGrant;
+#[cfg(feature = "keyed")]
+pub use self::shares::Shares;
+#[cfg(feature = "keyed")]
+pub use self::tenant_share::Share;
 pub use crate::limiter::leaving::Leaving;

@@ -10,6 +10,7 @@ use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{Buckets, HotKeys, Observe, Parts, Penalties, TopKeys};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::settle::{Receipt, Settle};
+use sluicegate::share::{Priorities, Share, Shares};
 use sluicegate::window::*;
 use sluicegate::*;
 
@@ -41,6 +42,28 @@ fn every_verb(limiter: &TokenBucket<&ManualClock>) {
     // One that heals.
     limiter.clock().rewind(Duration::from_secs(3_600));
     let _ = limiter.try_acquire(1);
+}
+
+#[test]
+fn a_call_for_a_known_tenant_or_a_class_of_requests_allocates_nothing() {
+    let clock = ManualClock::new();
+    let share = Share::new(quota!(5 / second)).with_ceiling(quota!(9 / second));
+    let shares = Shares::<u64, _>::with_clock(quota!(20 / second), [share], &clock).unwrap();
+    assert!(shares.try_acquire(0, &7, 2).unwrap().is_assured());
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let priorities = Priorities::by_percent(bucket, [("first", 0), ("last", 50)]).unwrap();
+    let made = allocations(|| {
+        for permits in [0, 1, 3, 4, u64::MAX] {
+            for group in [0, 1] {
+                let _ = shares.peek(group, &7, permits);
+                let _ =
+                    shares.try_acquire(group, &7, permits).map_err(|denied| denied.retry_after());
+                let _ = priorities.try_acquire(group, permits).map_err(|refused| refused.denied);
+            }
+            clock.advance(Duration::from_millis(50));
+        }
+    });
+    assert_eq!(made, 0);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The decisions of operations that raise the level: what each takes of a balance. No atomics here.
 
+#[cfg(feature = "keyed")]
+use super::level::UNIT;
 use super::terms::Terms;
 
 /// The decision of an operation, given the terms and the balance.
@@ -69,6 +71,27 @@ pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
         Some(cost) if cost <= most => Err(Refusal::Wait { wanted: deepest.saturating_add(cost) }),
         _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
     }
+}
+
+/// Decides on all of `permits`, whatever the debt: for a request that was granted elsewhere already.
+#[cfg(feature = "keyed")]
+#[inline(always)]
+pub(crate) fn in_any_case(permits: u64, terms: &Terms, balance: i64) -> Spend {
+    let cost = match terms.cost(permits) {
+        Some(0) => return Spend::Nothing,
+        Some(cost) if cost <= balance => cost,
+        cost => into_any_debt(cost, terms, balance),
+    };
+    Spend::Some { permits, cost, is_forced: true }
+}
+
+/// Returns the part of `cost` that is charged: all of it, until the debt is as deep as the deepest and a whole
+/// capacity. Then it only grows by a unit at a time, so that the word cannot overflow.
+#[cfg(feature = "keyed")]
+#[cold]
+fn into_any_debt(cost: Option<i64>, terms: &Terms, balance: i64) -> i64 {
+    let most = balance.saturating_sub(terms.deepest()).saturating_add(terms.capacity as i64);
+    cost.map_or(most, |cost| cost.min(most)).max(UNIT as i64)
 }
 
 /// Decides on the whole balance, including a fraction of a permit.

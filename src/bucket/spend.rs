@@ -134,7 +134,16 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         &self,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, Denied> {
-        let now_nanos = self.clock.now_nanos();
+        self.spend_by::<SPEND>(self.clock.now_nanos(), charge)
+    }
+
+    /// Does the same by a reading of the clock.
+    #[inline(always)]
+    pub(super) fn spend_by<const SPEND: bool>(
+        &self,
+        now_nanos: u64,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Spent, Denied> {
         // Not by `spend_at`: there the answers of the first attempts and that of the loop share their memory,
         // so every call would compute and store the whole answer, used or not (40 of 80 instructions).
         match self.first_attempts::<SPEND>(now_nanos, &charge) {
@@ -145,7 +154,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         }
     }
 
-    /// Does the same by a reading of the clock.
+    /// Does the same, and tells more of a refusal.
     #[inline(always)]
     pub(super) fn spend_at<const SPEND: bool>(
         &self,

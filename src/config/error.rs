@@ -234,6 +234,61 @@ pub enum ConfigError {
         /// The given time.
         forgotten_after: Duration,
     },
+    /// The assured rates of all tenants of a `Shares` are together above the rate for all.
+    AssuredRate {
+        /// The sum, in permits of the period of the rate for all, rounded up.
+        sum: u64,
+        /// The permits of the rate for all.
+        permits: u64,
+        /// The period of the rate for all.
+        period: Duration,
+    },
+    /// The assured bursts of all tenants of a `Shares` are together above the burst for all.
+    AssuredBurst {
+        /// The sum.
+        sum: u64,
+        /// The burst for all.
+        burst: u64,
+    },
+    /// A quota of a `Shares` has an interval refill: a share that is earned in steps is not covered by what
+    /// all earn in between.
+    ShareRefill {
+        /// The given refill.
+        refill: Refill,
+    },
+    /// The rate of a ceiling of a `Share` is below its assured rate.
+    CeilingRate {
+        /// The permits of the ceiling.
+        permits: u64,
+        /// The period of the ceiling.
+        period: Duration,
+    },
+    /// The burst of a ceiling of a `Share` is below its assured burst.
+    CeilingBurst {
+        /// The burst of the ceiling.
+        burst: u64,
+        /// The assured burst.
+        assured: u64,
+    },
+    /// A change of a `Shares` has another number of tenants for a group, or adds or removes a ceiling.
+    Group {
+        /// The index of the group.
+        group: usize,
+    },
+    /// A weight is 0, or too small to be worth a permit of the burst beside the others.
+    Weight {
+        /// The given weight.
+        weight: u64,
+        /// The weights of all tenants together.
+        sum: u64,
+    },
+    /// The reserve of a class of `Priorities` is all that the limiter ever holds, or more.
+    Reserve {
+        /// The given reserve.
+        reserve: u64,
+        /// The limit of the limiter.
+        limit: u64,
+    },
 }
 
 impl ConfigError {
@@ -261,7 +316,7 @@ impl ConfigError {
             ConfigError::Count { .. } => "count",
             ConfigError::Quotas { .. } => "number of quotas",
             ConfigError::Capacity { .. } => "capacity",
-            ConfigError::KeyRefill { .. } => "refill",
+            ConfigError::KeyRefill { .. } | ConfigError::ShareRefill { .. } => "refill",
             ConfigError::Tier { .. } => "tier",
             ConfigError::KeyFill { .. } => "fill",
             ConfigError::Memory { .. } => "memory",
@@ -272,6 +327,13 @@ impl ConfigError {
             ConfigError::Penalty { .. } => "penalty",
             ConfigError::LongestPenalty { .. } => "longest",
             ConfigError::ForgottenAfter { .. } => "forgotten_after",
+            ConfigError::AssuredRate { .. } => "assured rate",
+            ConfigError::AssuredBurst { .. } => "assured burst",
+            ConfigError::CeilingRate { .. } => "rate of the ceiling",
+            ConfigError::CeilingBurst { .. } => "burst of the ceiling",
+            ConfigError::Group { .. } => "group",
+            ConfigError::Weight { .. } => "weight",
+            ConfigError::Reserve { .. } => "reserve",
         }
     }
 
@@ -333,6 +395,16 @@ impl ConfigError {
             | ConfigError::Penalty { .. }
             | ConfigError::ForgottenAfter { .. } => "must be from 1 ns to 3650 days",
             ConfigError::LongestPenalty { .. } => "must be from the penalty to 3650 days",
+            ConfigError::AssuredRate { .. } => "must be at most the rate for all",
+            ConfigError::AssuredBurst { .. } => "must be at most the burst for all",
+            ConfigError::ShareRefill { .. } => "must be smooth in shares",
+            ConfigError::CeilingRate { .. } => "must be at least the assured rate",
+            ConfigError::CeilingBurst { .. } => "must be at least the assured burst",
+            ConfigError::Group { .. } => {
+                "must keep its number of tenants, and have a ceiling if and only if it had one"
+            }
+            ConfigError::Weight { .. } => "must be worth a permit of half of the burst",
+            ConfigError::Reserve { .. } => "must be less than the limit",
         }
     }
 }

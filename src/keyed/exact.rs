@@ -7,6 +7,7 @@
 //! | `store` | 128 such maps, each under a lock: find, decide, insert |
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
 //! | `batch` | many keys at once |
+//! | `by_reading` | calls for a bucket that is asked beside another, by one reading of the clock |
 //! | `store/group` | several known keys at once |
 //! | `store/with` | a closure on the state of a key, under its lock |
 //! | `per_key` | the interface between a store and the limiter of a key |
@@ -94,6 +95,8 @@ pub(crate) mod builder;
 mod verbs;
 
 mod batch;
+
+mod by_reading;
 
 mod buckets_verbs;
 mod each_verbs;

@@ -60,7 +60,9 @@ impl fmt::Display for ConfigError {
             ConfigError::MaxLimit { max_limit, least, most } => {
                 return write!(f, "{max_limit}: must be from {least} to {most}");
             }
-            ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
+            ConfigError::KeyRefill { refill } | ConfigError::ShareRefill { refill } => {
+                write!(f, "{refill:?}")?;
+            }
             ConfigError::Tier { which } => write!(f, "number {which}")?,
             ConfigError::KeyFill { fill, most } => {
                 return write!(f, "{fill:?}: must be at most {most:?}, as the table was made");
@@ -69,6 +71,27 @@ impl fmt::Display for ConfigError {
             ConfigError::Keys { keys } => write!(f, "{keys}")?,
             ConfigError::Skew { skew, most } => {
                 return write!(f, "{skew:?}: must be at most {most:?} with these quotas");
+            }
+            ConfigError::AssuredRate { sum, permits, period } => {
+                return write!(
+                    f,
+                    "{sum} per {period:?} for all tenants together: must be at most {permits}, the rate for all"
+                );
+            }
+            ConfigError::AssuredBurst { sum, burst } => {
+                return write!(
+                    f,
+                    "{sum} for all tenants together: must be at most {burst}, the burst for all"
+                );
+            }
+            ConfigError::CeilingRate { permits, period } => write!(f, "{permits} per {period:?}")?,
+            ConfigError::CeilingBurst { burst, assured } => {
+                return write!(f, "{burst}: must be at least {assured}, the assured burst");
+            }
+            ConfigError::Group { group } => write!(f, "number {group}")?,
+            ConfigError::Weight { weight, sum } => write!(f, "{weight} of {sum}")?,
+            ConfigError::Reserve { reserve, limit } => {
+                return write!(f, "{reserve}: must be less than {limit}, the limit");
             }
         }
         write!(f, ": {}", self.rule())

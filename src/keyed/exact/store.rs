@@ -123,7 +123,21 @@ impl<K, L: Engine<K>> Store<K, L> {
         // Reads the clock before taking the lock, to hold it for a shorter time. An early
         // reading does not lower the level of a known key; only an insertion needs a later
         // one.
-        let now_nanos = self.limiter.now_nanos();
+        self.spend_known_by(self.limiter.now_nanos(), place, key, acquire)
+    }
+
+    /// Does the same by a reading of the clock.
+    #[inline(always)]
+    pub(super) fn spend_known_by<Q>(
+        &self,
+        now_nanos: u64,
+        place: KeyPlace,
+        key: &Q,
+        acquire: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+    ) -> Result<Result<Grant, Denied>, Option<u64>>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
         let shard = self.shard_of(place).read();
         let Some(entry) = shard.table.find(place.home, key) else {
             // Inserting this key will sweep that group.

@@ -225,7 +225,26 @@ where
     where
         Q: AsKey<K> + ?Sized,
     {
-        match self.store.spend_known(place, key, first) {
+        let now_nanos = self.store.limiter.now_nanos();
+        self.spend_by_reading(now_nanos, place, key, request, first, acquire)
+    }
+
+    /// Does the same by a reading of the clock, if the key is known or if the reading is as good as a
+    /// new one.
+    #[inline(always)]
+    pub(super) fn spend_by_reading<Q>(
+        &self,
+        now_nanos: u64,
+        place: KeyPlace,
+        key: &Q,
+        request: Request,
+        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+    ) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        match self.store.spend_known_by(now_nanos, place, key, first) {
             Ok(answer) => answer,
             // Taken apart here, so that the two answers do not share their memory: else every call would
             // copy the whole answer there, used or not.

@@ -1,0 +1,86 @@
+//! Operations by a reading of the clock that another bucket is asked by too.
+
+use core::cell::Cell;
+use core::hash::{BuildHasher, Hash};
+
+use crate::bucket::charge::{Charge, all_of, in_any_case, leaving};
+use crate::bucket::terms::Terms;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::exact::buckets::tiers::OneTier;
+use crate::keyed::when_full::Request;
+use crate::time::clock::Clock;
+
+use super::Keyed;
+use super::as_key::AsKey;
+use super::buckets::Buckets;
+
+impl<K, C, S> Keyed<K, Buckets<C>, S>
+where
+    K: Hash + Eq,
+    C: Clock,
+    S: BuildHasher,
+{
+    /// Takes all of `permits` for the key, or none. Returns the reading by which that was decided, too.
+    #[inline(always)]
+    pub(crate) fn try_acquire_with_reading<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+    ) -> (Result<Grant, Denied>, u64)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let reading_nanos = Cell::new(0);
+        let take = |_: &Buckets<C>, terms: &_, state: &_, now_nanos| {
+            reading_nanos.set(now_nanos);
+            let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+            Buckets::<C, OneTier>::take::<true, _>(terms, state, now_nanos, charge)
+        };
+        let answer = self.spend(key, Request::All { permits, reserve: 0 }, take, take);
+        (answer, reading_nanos.get())
+    }
+
+    /// Takes all of `permits` for the key, or none if fewer than the reserve would remain. `reserve` is called
+    /// under the lock of the key's shard.
+    pub(crate) fn leaving_by_reading<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+        reserve: impl Fn() -> u64 + Copy,
+        now_nanos: u64,
+    ) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve(), terms, balance);
+        self.charge_by_reading(key, permits, charge, now_nanos)
+    }
+
+    /// Takes all of `permits` for the key, whatever its debt.
+    pub(crate) fn take_in_any_case<Q>(&self, key: &Q, permits: u64, now_nanos: u64)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let charge = move |terms: &Terms, balance| Ok(in_any_case(permits, terms, balance));
+        // Refused only if there is no space for the key.
+        self.charge_by_reading(key, permits, charge, now_nanos).ok();
+    }
+
+    fn charge_by_reading<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+        charge: impl Fn(&Terms, i64) -> Charge + Copy,
+        now_nanos: u64,
+    ) -> Result<Grant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let take = |_: &Buckets<C>, terms: &_, state: &_, now_nanos| {
+            Buckets::<C, OneTier>::take::<true, _>(terms, state, now_nanos, charge)
+        };
+        let request = Request::All { permits, reserve: 0 };
+        self.spend_by_reading(now_nanos, self.place(key), key, request, take, take)
+    }
+}

@@ -1,0 +1,169 @@
+//! Classes of requests, each of which leaves a reserve to the more important ones.
+
+use core::fmt;
+
+use crate::config::error::ConfigError;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::limiter::leaving::Leaving;
+
+/// A class of requests: its name, and the permits that it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PriorityClass {
+    /// The name, which answers tell.
+    pub name: &'static str,
+    /// The permits that have to remain when a request of this class is granted: 0 for the most important one.
+    pub reserve: u64,
+}
+
+/// Classes of requests over one limiter: a class is refused while less than its reserve would remain.
+///
+/// So, as the limiter runs low, batches are refused first, then ordinary requests, and critical ones last. A reserve
+/// is no reservation: more important classes may take all of it. Takes no memory beside the limiter and the classes,
+/// and costs what [`try_acquire_leaving`](Leaving::try_acquire_leaving) does.
+///
+/// Decisions are exact, whatever other callers do. A reserve may be changed only with the whole value, and a limiter
+/// that is lowered below a reserve refuses its class.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+/// use sluicegate::share::Priorities;
+///
+/// const CRITICAL: usize = 0;
+/// const NORMAL: usize = 1;
+/// const BATCH: usize = 2;
+///
+/// let bucket = TokenBucket::with_clock(quota!(100 / second), ManualClock::new());
+/// let percent = [("critical", 0), ("normal", 20), ("batch", 50)];
+/// let priorities = Priorities::by_percent(bucket, percent)?;
+///
+/// assert!(priorities.try_acquire(BATCH, 50).is_ok());
+/// let refused = priorities.try_acquire(BATCH, 1).unwrap_err();
+/// assert_eq!(refused.to_string(), "batch leaves 50 to others: rate limited: try again in 10ms");
+/// assert!(priorities.try_acquire(NORMAL, 30).is_ok());
+/// assert!(priorities.try_acquire(CRITICAL, 20).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Priorities<L, const N: usize> {
+    limiter: L,
+    classes: [PriorityClass; N],
+}
+
+/// The refusal of a request, with the class that it was of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedClass {
+    /// The class. A request of a class that there is not is refused as one of the last class.
+    pub class: PriorityClass,
+    /// The denial, with the wait until the request can be granted and leave the reserve.
+    pub denied: Denied,
+}
+
+impl<L: Leaving, const N: usize> Priorities<L, N> {
+    /// Creates classes that leave so many permits of `limiter`, whose limit is looked at now.
+    ///
+    /// # Errors
+    ///
+    /// * [`ConfigError::Reserve`] if a reserve is the limit or more: nothing would ever be granted.
+    /// * [`ConfigError::Count`] if there are no classes, or more than 64.
+    pub fn new(limiter: L, classes: [PriorityClass; N]) -> Result<Priorities<L, N>, ConfigError> {
+        if !(1..=64).contains(&N) {
+            return Err(ConfigError::Count { count: N });
+        }
+        let limit = limit_of(&limiter);
+        match classes.iter().find(|class| class.reserve >= limit) {
+            Some(&PriorityClass { reserve, .. }) => Err(ConfigError::Reserve { reserve, limit }),
+            None => Ok(Priorities { limiter, classes }),
+        }
+    }
+
+    /// Creates classes that leave so many percent of the limit that `limiter` has now, rounded up to
+    /// whole permits.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Priorities::new).
+    pub fn by_percent(
+        limiter: L,
+        classes: [(&'static str, u8); N],
+    ) -> Result<Priorities<L, N>, ConfigError> {
+        let limit = u128::from(limit_of(&limiter));
+        let classes = classes.map(|(name, percent)| {
+            let reserve = (limit * u128::from(percent)).div_ceil(100);
+            PriorityClass { name, reserve: u64::try_from(reserve).unwrap_or(u64::MAX) }
+        });
+        Priorities::new(limiter, classes)
+    }
+
+    /// Takes all of `permits` for a request of a class, or none if less than the reserve of the class would
+    /// remain. Blocks, allocates and reads the clock as the limiter does.
+    ///
+    /// A class that there is not counts as the last one. A request for 0 permits is always granted.
+    ///
+    /// # Errors
+    ///
+    /// [`RefusedClass`], with the denial of [`try_acquire_leaving`](Leaving::try_acquire_leaving).
+    #[inline]
+    pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+        let class = self.class(class);
+        self.limiter
+            .try_acquire_leaving(permits, class.reserve)
+            .map_err(|denied| RefusedClass { class, denied })
+    }
+
+    /// Returns the answer that [`try_acquire`](Priorities::try_acquire) would give now. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire`](Priorities::try_acquire).
+    pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+        let class = self.class(class);
+        self.limiter
+            .peek_leaving(permits, class.reserve)
+            .map_err(|denied| RefusedClass { class, denied })
+    }
+
+    /// Returns the classes.
+    #[must_use]
+    pub fn classes(&self) -> &[PriorityClass; N] {
+        &self.classes
+    }
+
+    /// Returns the limiter, to be asked past the classes or changed.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.limiter
+    }
+
+    fn class(&self, class: usize) -> PriorityClass {
+        // There is at least one.
+        self.classes[class.min(N - 1)]
+    }
+}
+
+/// Returns the most that the limiter holds.
+fn limit_of(limiter: &impl Leaving) -> u64 {
+    match limiter.peek(0) {
+        Ok(grant) => grant.limit(),
+        // No limiter denies 0 permits, but one of the user's may.
+        Err(denied) => denied.limit().unwrap_or(0),
+    }
+}
+
+impl fmt::Display for RefusedClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PriorityClass { name, reserve } = self.class;
+        match reserve {
+            0 => write!(f, "{name}: {}", self.denied),
+            _ => write!(f, "{name} leaves {reserve} to others: {}", self.denied),
+        }
+    }
+}
+
+impl core::error::Error for RefusedClass {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.denied)
+    }
+}
