@@ -71,6 +71,8 @@ mod settle_windows;
 mod sharded;
 #[path = "tests/sharded_per_cpu.rs"]
 mod sharded_per_cpu;
+#[path = "tests/shares.rs"]
+mod shares;
 #[path = "tests/spend.rs"]
 mod spend;
 #[path = "tests/starved.rs"]
