@@ -20,6 +20,7 @@ mod pages {
     page!(keyed, "docs/keyed.md");
     page!(limiters, "docs/limiters.md");
     page!(settlement, "docs/settlement.md");
+    page!(shares, "docs/shares.md");
     page!(waiting, "docs/waiting.md");
     page!(windows, "docs/windows.md");
 }
