@@ -135,6 +135,30 @@ macro_rules! keyed {
 keyed!(Keyed, RandomState, "sluicegate/keyed");
 keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 
+/// One tenant that has all: each call takes of its bucket and of the one for all.
+pub(super) struct Shares<K: Key>(sluicegate::share::Shares<K, QuantaClock, Foldhash>);
+
+impl<K: Key> Store<K> for Shares<K> {
+    const NAME: &'static str = "sluicegate/shares_foldhash";
+
+    fn takes(op: Op, skew: Skew) -> bool {
+        op == Op::Allow && skew == Skew::Hot
+    }
+
+    fn new(limit: Limit, _: u64) -> Self {
+        let quota = subject::quota(limit);
+        let share = sluicegate::share::Share::new(quota);
+        let (clock, hasher) = (QuantaClock::new(), Foldhash::default());
+        let shares = sluicegate::share::Shares::with_hasher(quota, [share], clock, hasher);
+        Shares(shares.expect("all is assured to one"))
+    }
+
+    #[inline]
+    fn try_one(&self, key: &K) -> bool {
+        self.0.try_acquire::<K::Asked>(0, key.borrow(), 1).is_ok()
+    }
+}
+
 macro_rules! hot_keys {
     ($Hot:ident, $name:literal, $homeless:literal, $Store:ty, $store:expr) => {
         /// A store with seats for the keys that are asked for most.
