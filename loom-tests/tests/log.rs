@@ -118,7 +118,9 @@ fn a_denial_is_of_a_moment_at_which_the_log_was_full() {
 /// of the head.
 #[test]
 fn a_denial_does_not_mix_two_laps() {
-    let new = |clock| Log::with_capacity(rate!(2 / 250 ms), 4, clock).unwrap();
+    let new = |clock| {
+        Log::with_clock(rate!(2 / 250 ms), clock).and_then(|log| log.with_max_limit(4)).unwrap()
+    };
     let before = vec![Op::SetClock(NOW - 2 * WINDOW), ONE, ONE, Op::SetClock(NOW)];
     let scene = Windows { new, capacity: Some(4), now_nanos: NOW, before };
     let others = [ONE, windows(1), ONE, windows(2), ONE];
@@ -128,7 +130,9 @@ fn a_denial_does_not_mix_two_laps() {
 /// Two count at any moment. One of a later lap would seem to be so old that its date comes back.
 #[test]
 fn a_count_does_not_mix_two_laps() {
-    let new = |clock| Log::with_capacity(rate!(2 / 250 ms), 4, clock).unwrap();
+    let new = |clock| {
+        Log::with_clock(rate!(2 / 250 ms), clock).and_then(|log| log.with_max_limit(4)).unwrap()
+    };
     let before = vec![Op::SetClock(NOW - WINDOW / 2), ONE, Op::SetClock(NOW), ONE];
     let scene = Windows { new, capacity: Some(4), now_nanos: NOW, before };
     let halves = |ahead| Op::RunAhead(ahead * WINDOW / 2);

@@ -74,7 +74,7 @@ fn play(Tenants { shares, clock }: &Tenants, acts: &[Act]) -> Events {
     events
 }
 
-/// What the common bucket holds, negative for a debt.
+/// Permits in the common bucket, negative for a debt.
 fn balance(Tenants { shares, .. }: &Tenants) -> i64 {
     match shares.peek(NONE, &0, 0) {
         Ok(granted) => granted.grant().balance(),

@@ -17,8 +17,8 @@ impl<L: Settle> All<L> {
     ///
     /// It is settled with one number. Each limiter gives back, or is charged with more, as it does
     /// alone. The answer is that of the limiter that could do least: as many permits were
-    /// [given back](Settled::given_back) or [taken beyond](Settled::taken_beyond) as by each of them, and
-    /// the others count as lost or [unpaid](Unpaid), whichever limiter it was. To be told of each, or for
+    /// [given back](crate::settle::Settled::given_back) or [taken beyond](crate::settle::Settled::taken_beyond) as by each of them, and
+    /// the others count as lost or [unpaid](crate::settle::Unpaid), whichever limiter it was. To be told of each, or for
     /// other amounts, there is [`try_acquire_settleable_each`](All::try_acquire_settleable_each).
     ///
     /// Denies as [`try_acquire`](All::try_acquire) does, by a first look at all of them. If
