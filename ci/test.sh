@@ -38,7 +38,7 @@ packages=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benche
 
 # Tests that need other programs, and those that wait for faults: of four proxies, of Redis servers, and of the playground
 # and all screens in a browser. What a filter leaves out is counted as "filtered out".
-left=(proxies:: behind_nginx tests::cluster:: tests::failover:: tests::faults:: tests::links:: tests::states:: playground::
+left=(proxies:: behind_nginx behind_haproxy tests::cluster:: tests::failover:: tests::faults:: tests::links:: tests::states:: playground::
     replay::pages_fit_every_screen)
 
 step "unit, behaviour and property tests"

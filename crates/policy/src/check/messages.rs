@@ -115,7 +115,6 @@ pub(super) fn rule(error: &ConfigError) -> String {
         ConfigError::Limit { max, .. } => {
             format!("must be from 1 to {} for this window", number(max))
         }
-        // The least is the number itself, or 1.
         ConfigError::Capacity { most, .. } => format!("must be from 1 to {}", number(most)),
         ConfigError::Count { .. } => "expected 1 to 64 entries".to_owned(),
         _ => error.rule().to_owned(),
