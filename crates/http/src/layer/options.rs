@@ -162,7 +162,7 @@ impl RateLimitLayer {
     ///         }
     ///         response
     ///     });
-    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// # Ok::<(), sluicegate_flow::ConfigError>(())
     /// ```
     #[must_use]
     pub fn time_limit<T>(self, limiter: TimeLimiter<T>) -> RateLimitLayer
