@@ -75,7 +75,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn sum(&self) -> i8 {
+    fn sum(self) -> i8 {
         self.own.iter().map(|quota| quota.1).sum()
     }
 }
@@ -220,7 +220,7 @@ impl Model for Shares {
             clock: 0,
             common: Bucket::full(self.numbers.common),
             changes: 0,
-            floor: self.floor_of(&self.numbers),
+            floor: self.floor_of(self.numbers),
             own: self.numbers.own.map(Bucket::full),
             holders: [0; PLACES],
             threads: [At::Idle; THREADS],
@@ -253,7 +253,7 @@ impl Shares {
         self.mutant == Some(mutant)
     }
 
-    fn floor_of(&self, numbers: &Numbers) -> i8 {
+    fn floor_of(&self, numbers: Numbers) -> i8 {
         match self.mutant {
             Some(Mutant::NoFloor) => 0,
             Some(Mutant::FloorMissesOne) => numbers.own[1].1,

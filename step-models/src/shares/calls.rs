@@ -8,7 +8,7 @@ impl Shares {
     pub(super) fn step(&self, state: &State, who: usize, found: &mut Found<State>) {
         let Some(&op) = self.ops[who].get(usize::from(state.calls[who])) else { return };
         match op {
-            Op::Change(numbers) => self.change(state, who, &numbers, found),
+            Op::Change(numbers) => self.change(state, who, numbers, found),
             Op::Ask { place, tenant, permits } => {
                 self.ask(state, who, (place, tenant, permits), found);
             }
@@ -29,7 +29,7 @@ impl Shares {
         match state.threads[who] {
             At::Idle => {
                 // Loaded and read in one step: nothing can make the sum newer.
-                let floor = self.is(Mutant::FloorFirst).then_some(self.floor_of(&self.numbers));
+                let floor = self.is(Mutant::FloorFirst).then_some(self.floor_of(self.numbers));
                 go(found, "reads the clock", At::Own { at: clock, floor });
             }
             At::Again => go(found, "reads the clock again", At::Force { at: clock }),
@@ -122,7 +122,7 @@ impl Shares {
     }
 
     /// Lowers the own buckets, stores the sum, changes the common bucket, raises the own buckets.
-    fn change(&self, state: &State, who: usize, new: &Numbers, found: &mut Found<State>) {
+    fn change(&self, state: &State, who: usize, new: Numbers, found: &mut Found<State>) {
         const LOWERED: usize = PLACES;
         const STORED: usize = LOWERED + 1;
         const MOVED: usize = STORED + 1;
