@@ -280,6 +280,12 @@ impl TryAcquireError {
             _ => None,
         }
     }
+
+    /// Returns the least wait after which the request can be granted, if the limit denied it and grants as many at all.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.denied()?.retry_after()
+    }
 }
 
 #[cfg(test)]
