@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use sluicegate::bucket::*;
 use sluicegate::compose::{All, Counted};
-use sluicegate::keyed::{Buckets, HotKeys, Observe, Parts, Penalties, TopKeys};
+use sluicegate::keyed::{HotKeys, Penalties};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::settle::{Receipt, Settle};
-use sluicegate::share::{Priorities, Share, Shares};
 use sluicegate::window::*;
 use sluicegate::*;
 
 use crate::support::allocator::allocations;
 use crate::support::limiters::{buckets, windows};
 
+mod keys;
 mod waiting;
 
 fn every_verb(limiter: &TokenBucket<&ManualClock>) {
@@ -42,28 +42,6 @@ fn every_verb(limiter: &TokenBucket<&ManualClock>) {
     // One that heals.
     limiter.clock().rewind(Duration::from_secs(3_600));
     let _ = limiter.try_acquire(1);
-}
-
-#[test]
-fn a_call_for_a_known_tenant_or_a_class_of_requests_allocates_nothing() {
-    let clock = ManualClock::new();
-    let share = Share::new(quota!(5 / second)).with_ceiling(quota!(9 / second));
-    let shares = Shares::<u64, _>::with_clock(quota!(20 / second), [share], &clock).unwrap();
-    assert!(shares.try_acquire(0, &7, 2).unwrap().is_assured());
-    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
-    let priorities = Priorities::by_percent(bucket, [("first", 0), ("last", 50)]).unwrap();
-    let made = allocations(|| {
-        for permits in [0, 1, 3, 4, u64::MAX] {
-            for group in [0, 1] {
-                let _ = shares.peek(group, &7, permits);
-                let _ =
-                    shares.try_acquire(group, &7, permits).map_err(|denied| denied.retry_after());
-                let _ = priorities.try_acquire(group, permits).map_err(|refused| refused.denied);
-            }
-            clock.advance(Duration::from_millis(50));
-        }
-    });
-    assert_eq!(made, 0);
 }
 
 #[test]
@@ -271,34 +249,6 @@ fn no_verb_of_a_window_allocates() {
 }
 
 #[test]
-fn a_known_key_given_by_its_parts_is_not_copied() {
-    let clock = ManualClock::at(86_400_000_000_000);
-    let routes = Keyed::<(String, u32), _>::with(Buckets::with_clock(quota!(9 / second), &clock));
-    let (tenant, route) = (String::from("a tenant with a long name"), 7);
-    let parts = Parts((tenant.as_str(), &route));
-    let every_verb = || {
-        for permits in [0, 1, 3, 10] {
-            for answer in [
-                routes.try_acquire(&parts, permits),
-                routes.try_acquire_up_to(&parts, permits),
-                routes.peek(&parts, permits),
-                routes.force(&parts, permits),
-            ] {
-                black_box(answer.is_ok());
-            }
-        }
-        routes.try_acquire_batch_with([&parts, &parts], 1, |_, answer| {
-            black_box(answer.is_ok());
-        });
-        let _ = black_box((routes.drain(&parts), routes.contains(&parts)));
-        routes.reset(&parts);
-    };
-    assert!(allocations(every_verb) > 0, "a new key is made of its parts");
-    assert!(routes.contains(&(tenant.clone(), route)));
-    assert_eq!(allocations(every_verb), 0);
-}
-
-#[test]
 fn several_limiters_allocate_for_a_receipt_only() {
     let clock = ManualClock::at(86_400_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
@@ -374,29 +324,4 @@ fn no_clock_allocates_once_it_is_made() {
         }
     });
     assert_eq!(made, 0);
-}
-
-#[test]
-fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
-    let top = TopKeys::<str>::new(8);
-    let names: Vec<String> = (0..16).map(|name| format!("user:{name:02}")).collect();
-    let bucket = TokenBucket::with_clock(quota!(3 / second), ManualClock::new());
-    let (granted, denied) = (bucket.peek(3), bucket.peek(4));
-    let count = |names: &[String]| {
-        for name in names {
-            for is_granted in [true, false] {
-                let answer = if is_granted { &granted } else { &denied };
-                top.decided(name, 3, answer.as_ref());
-            }
-        }
-    };
-    let made = allocations(|| (0..10).for_each(|_| count(&names[..8])));
-    assert_eq!(made, 16, "one for each key of either kind");
-    let made = allocations(|| {
-        (0..10).for_each(|_| count(&names[..8]));
-        // Names as long as those whose places they take.
-        count(&names);
-    });
-    assert_eq!(made, 0);
-    assert_eq!(top.lost(), 0);
 }
