@@ -17,7 +17,7 @@ use super::Estimate;
 /// look finds that one of them would deny.
 ///
 /// Between the first estimate and the last, other callers may be denied because of permits that come back.
-/// What comes back, and for how long, is each limiter's: see [`Estimate`].
+/// Each limiter says how much comes back, and for how long: see [`Estimate`].
 ///
 /// **Dropping this keeps all of them charged as they are.**
 ///
