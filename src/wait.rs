@@ -8,6 +8,7 @@
 //! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
 //! | [`Caller`] | a caller that keeps its limiter, for types that are polled themselves |
 //! | [`ResourceLine`], [`ResourceCaller`] | a line before a [`Resource`] of your own, whose permits come back at any time |
+//! | [`thread_waker()`] | the waker of a thread that waits for such a line |
 //! | [`LineLimits`] | how many may wait, and who is refused beyond that |
 //! | [`Timer`], [`ThreadTimer`] | wake tasks; `TokioTimer` with the feature `tokio` |
 
@@ -152,6 +153,7 @@ pub use self::queued::estimates::WaitingForEstimate;
 pub use self::reservation::Reservation;
 pub use self::resource::caller::ResourceCaller;
 pub use self::resource::{Resource, ResourceLine, ResourceTurn};
+pub use self::thread_waker::thread_waker;
 pub use self::timer::Timer;
 pub use self::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]

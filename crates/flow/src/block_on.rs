@@ -3,35 +3,7 @@
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 use std::time::Instant;
-
-/// Wakes a thread that has parked.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn own_waker() -> Waker {
-    Waker::from(Arc::new(Unpark(thread::current())))
-}
-
-thread_local! {
-    static WAKER: Waker = own_waker();
-}
-
-/// Returns the waker of the calling thread when it parks, which is made once.
-pub(crate) fn thread_waker() -> Waker {
-    // A thread that is ending has none of its own any more.
-    WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker())
-}
 
 /// A flag that a future is to be polled again. Not the parking of its thread: calls that block inside of
 /// the future park it too, and would take the wake-up.
@@ -131,6 +103,7 @@ fn finish<F: Future>(
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::thread;
     use std::time::Duration;
 
     use super::*;

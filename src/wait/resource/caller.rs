@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem;
 use core::task::{Poll, Waker};
 use core::time::Duration;
 
@@ -15,8 +16,9 @@ use super::{Resource, ResourceLine};
 
 /// A caller that stands in a [`ResourceLine`], or is about to.
 ///
-/// `H` is a way to the line that the caller keeps: a reference, an `Arc`, or a type of your own. If that leads to
-/// another line than before, the caller stands there anew, and its turn in the line before passes unused.
+/// `H` is a way to the line that the caller keeps: a reference, an `Arc`, or a type of your own. It has to lead to the
+/// same line for as long as the caller stands there. Otherwise the caller stands in the other line anew; permits that the
+/// line before grants to its old place do not come back.
 ///
 /// # Cancel safety
 ///
@@ -66,15 +68,11 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     /// [`AcquireError::TooLarge`] for more than the limit; [`AcquireError::LineFull`], [`AcquireError::Evicted`] and
     /// [`AcquireError::Closed`] as the line has it. A caller that is refused has taken nothing.
     pub fn poll_turn(&mut self, waker: &Waker) -> Poll<Result<u64, AcquireError>> {
+        self.forget_other_line();
         let line = self.line.as_ref();
-        if self.home != line.queue.address() {
-            // It would be somebody else's place in this line, or none.
-            self.key = None;
-        }
         let standing = if self.key.is_some() {
             Ok(line::ask(line, &mut self.key, false, waker.clone()))
         } else {
-            self.home = line.queue.address();
             line::stand(line, self.permits, &mut self.key, None, waker.clone())
         };
         match standing {
@@ -89,17 +87,23 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     ///
     /// [`AcquireError::TimedOut`] if its turn has not come, and all others.
     pub fn last_turn(&mut self) -> Result<u64, AcquireError> {
-        let line = self.line.as_ref();
-        if self.home != line.queue.address() {
-            self.key = None;
-        }
+        self.forget_other_line();
         if self.key.is_some() {
-            let standing = line::ask(line, &mut self.key, true, Waker::noop().clone());
+            let standing =
+                line::ask(self.line.as_ref(), &mut self.key, true, Waker::noop().clone());
             if let Poll::Ready(answer) = told(&standing) {
                 return answer;
             }
         }
         Err(AcquireError::TimedOut { retry_after: Duration::MAX })
+    }
+
+    /// Forgets the place, if it is of another line than the present one: it would be somebody else's there, or none.
+    fn forget_other_line(&mut self) {
+        let home = self.line.as_ref().queue.address();
+        if mem::replace(&mut self.home, home) != home {
+            self.key = None;
+        }
     }
 }
 
@@ -113,11 +117,11 @@ fn told(standing: &Standing) -> Poll<Result<u64, AcquireError>> {
 
 impl<R: Resource, H: AsRef<ResourceLine<R>>> Drop for ResourceCaller<R, H> {
     fn drop(&mut self) {
+        if self.key.is_some() {
+            self.forget_other_line();
+        }
         if let Some(key) = self.key {
-            let line = self.line.as_ref();
-            if self.home == line.queue.address() {
-                line::leave(line, key);
-            }
+            line::leave(self.line.as_ref(), key);
         }
     }
 }

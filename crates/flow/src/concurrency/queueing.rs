@@ -9,9 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pin_project_lite::pin_project;
-use sluicegate::wait::{ResourceCaller, ResourceLine, Timer};
-
-use crate::block_on::thread_waker;
+use sluicegate::wait::{ResourceCaller, ResourceLine, Timer, thread_waker};
 
 use super::ConcurrencyLimit;
 use super::entering::error::InFlightError;
