@@ -5,17 +5,23 @@ use std::path::Path;
 
 #[test]
 fn the_lines_of_the_readmes_stand_in_the_documentation() {
-    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = fs::read_to_string(crate_root.join("src/lib.rs")).unwrap();
-    let documented = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| fs::read_to_string(crates.join(path)).unwrap();
+    let documented = ["http/src/lib.rs", "redis/src/lib.rs"].map(read).join("\n");
+    let documented = documented.lines().filter_map(|line| line.strip_prefix("//!"));
     let documented: Vec<_> =
         documented.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    for readme in ["../../README.md", "README.md"] {
-        let readme = fs::read_to_string(crate_root.join(readme)).unwrap();
-        let (_, rest) = readme.split_once("```rs\n").unwrap();
-        let (shown, _) = rest.split_once("```").unwrap();
-        let shown: Vec<_> = shown.lines().collect();
-        assert!(shown.len() > 3 && documented.windows(shown.len()).any(|lines| lines == shown));
+    for (readme, programs) in [("../README.md", 2), ("http/README.md", 1)] {
+        let page = read(readme);
+        let shown: Vec<_> = blocks(&page).into_iter().filter(|(fence, _)| *fence == "rs").collect();
+        assert_eq!(shown.len(), programs, "{readme}");
+        for (_, program) in shown {
+            let lines: Vec<_> = program.lines().collect();
+            assert!(
+                documented.windows(lines.len()).any(|some| some == lines),
+                "{readme}: {program}"
+            );
+        }
     }
 }
 
