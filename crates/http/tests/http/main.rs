@@ -2,6 +2,7 @@
 
 mod axum;
 mod client_addresses;
+mod examples;
 mod field_parsing;
 mod field_round_trip;
 mod field_vectors;
