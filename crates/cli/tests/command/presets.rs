@@ -57,7 +57,7 @@ fn a_format_is_named_or_told_by_the_first_lines() {
 #[test]
 fn the_lines_may_come_after_a_prefix() {
     let (expected, _) = report(&combined(), &["--format", "combined"]);
-    for (prefix, before) in [
+    let prefixes = [
         ("cri", "2016-10-06T00:17:09.669794202Z stdout F "),
         ("docker-compose", "proxy-1  | "),
         ("syslog", "<134>May 17 10:05:03 lb1 proxy[14389]: "),
@@ -67,20 +67,23 @@ fn the_lines_may_come_after_a_prefix() {
         ("journald", "1431857103.123456 lb1 proxy[14389]: "),
         ("journald", "Sun 2015-05-17 10:05:03 UTC lb1 proxy[14389]: "),
         ("cri syslog", "2015-05-17T10:05:03.1Z stdout F May 17 10:05:03 lb1 proxy[14389]: "),
-    ] {
-        for (name, told, log) in logs() {
-            let log =
-                before.to_owned() + &log.trim_end().replace('\n', &format!("\n{before}")) + "\n";
-            let (found, errors) = report(&log, &["--format", &format!("{prefix} {name}")]);
-            assert_eq!(found, expected, "--format '{prefix} {name}': {errors}");
-            let (found, errors) = report(&log, &[]);
-            assert_eq!(found, expected, "{name} after {before}: {errors}");
-            let told = if told.is_empty() { "combined" } else { told };
-            assert!(
-                errors.starts_with(&format!("reading a.log as {told} after the prefix of ")),
-                "{errors}"
-            );
-        }
+    ];
+    // Each prefix, and each format.
+    let logs = logs();
+    for (at, (name, told, log)) in
+        logs.iter().cycle().enumerate().take(logs.len().max(prefixes.len()))
+    {
+        let (prefix, before) = prefixes[at % prefixes.len()];
+        let log = before.to_owned() + &log.trim_end().replace('\n', &format!("\n{before}")) + "\n";
+        let (found, errors) = report(&log, &["--format", &format!("{prefix} {name}")]);
+        assert_eq!(found, expected, "--format '{prefix} {name}': {errors}");
+        let (found, errors) = report(&log, &[]);
+        assert_eq!(found, expected, "{name} after {before}: {errors}");
+        let told = if told.is_empty() { "combined" } else { told };
+        assert!(
+            errors.starts_with(&format!("reading a.log as {told} after the prefix of ")),
+            "{errors}"
+        );
     }
 }
 
