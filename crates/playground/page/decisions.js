@@ -81,8 +81,11 @@ function outcome(decision) {
   );
 }
 
-function detail({ outcome, remaining, retry_after: retry, waited, reason }) {
-  if (outcome === 'granted') return remaining === undefined ? '' : `${count(remaining, 'permit')} left`;
+function detail({ outcome, remaining, retry_after: retry, waited, reason, borrowed }) {
+  if (outcome === 'granted') {
+    const left = remaining === undefined ? '' : `${count(remaining, 'permit')} left`;
+    return borrowed ? `borrowed, ${left}` : left;
+  }
   if (outcome === 'granted_late' || outcome === 'gave_up') return `after ${span(waited ?? 0)}`;
   if (outcome === 'waiting') return 'in line';
   return retry === undefined ? (reason ?? '') : `retry in ${span(retry)}`;

@@ -198,6 +198,7 @@ export class SideForm {
     this.#goodFor.textContent = goodFor;
     this.#badFor.textContent = badFor;
     this.#perKey.checked = this.#side.per_key;
+    this.perKey.hidden = this.definition.shares;
     for (const [id, { input }] of this.#fields)
       input.value = (id === 'wait' ? this.#side.wait : this.#side.parameters[id]) ?? '';
     this.complain([]);

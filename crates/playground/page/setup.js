@@ -19,7 +19,7 @@ export function sideOf(algorithm, other) {
   return {
     algorithm: algorithm.id,
     parameters: Object.fromEntries(algorithm.parameters.map(parameter => [parameter.id, value(parameter)])),
-    per_key: other?.per_key ?? false,
+    per_key: (!algorithm.shares && other?.per_key) ?? false,
     ...(wait === undefined ? {} : { wait }),
   };
 }

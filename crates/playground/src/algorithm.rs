@@ -5,6 +5,7 @@ mod in_flight;
 mod limiter;
 mod numbers;
 mod parameter;
+mod shares;
 mod windows;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use self::in_flight::IN_FLIGHT_LIMITS;
 pub(crate) use self::limiter::{AnyLimiter, Drawn, SharedClock, Terms};
 pub(crate) use self::numbers::Numbers;
 pub(crate) use self::parameter::Parameter;
+use self::shares::SHARES;
 use self::windows::WINDOWS;
 use crate::wire::AlgorithmForm;
 
@@ -36,7 +38,7 @@ pub(crate) struct Algorithm {
 impl Algorithm {
     /// Returns all algorithms, in the order of a menu.
     pub(crate) fn all() -> impl Iterator<Item = &'static Algorithm> {
-        BUCKETS.iter().chain(&WINDOWS).chain(&IN_FLIGHT_LIMITS)
+        BUCKETS.iter().chain(&WINDOWS).chain(&SHARES).chain(&IN_FLIGHT_LIMITS)
     }
 
     /// Returns the algorithm with an `id`.
@@ -49,6 +51,11 @@ impl Algorithm {
         IN_FLIGHT_LIMITS.contains(self)
     }
 
+    /// Returns true if one limiter has a share for each key. Requests do not wait for it.
+    pub(crate) fn has_shares(&self) -> bool {
+        SHARES.contains(self)
+    }
+
     /// Returns the description that a form is built from.
     pub(crate) fn form(&self) -> AlgorithmForm {
         AlgorithmForm {
@@ -57,7 +64,8 @@ impl Algorithm {
             summary: self.summary.to_owned(),
             good_for: self.good_for.to_owned(),
             bad_for: self.bad_for.to_owned(),
-            waits: true,
+            waits: !self.has_shares(),
+            shares: self.has_shares(),
             holds: self.holds(),
             parameters: self.parameters.iter().map(Parameter::form).collect(),
         }

@@ -127,8 +127,12 @@ fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
         wrong.push((error.field().to_owned(), error.to_string()));
     });
     let (Ok(terms), true) = (terms, wrong.is_empty()) else { return Err(wrong) };
-    let shown = SideSetup { parameters: shown, ..side.clone() };
-    Ok((CheckedSide { terms, per_key: side.per_key, wait }, shown))
+    let has_shares = algorithm.has_shares();
+    let per_key = side.per_key && !has_shares;
+    let wait = wait.filter(|_| !has_shares);
+    let shown_wait = side.wait.filter(|_| !has_shares);
+    let shown = SideSetup { parameters: shown, per_key, wait: shown_wait, ..side.clone() };
+    Ok((CheckedSide { terms, per_key, wait }, shown))
 }
 
 fn shown(parameters: &[Parameter], numbers: &Numbers) -> BTreeMap<String, Value> {

@@ -12,6 +12,9 @@ import { count, level } from '../words.js';
 /** The most keys that are drawn. */
 export const MOST_KEYS = 3;
 
+/** What stands beside the limiter of all keys, if keys have shares. */
+const ALL = 'all';
+
 /** The longest key that is written as it is, in characters. */
 const LONGEST_KEY = 8;
 
@@ -41,7 +44,7 @@ export function drawLimiter(scene, { width, side, now, seconds, pace, waits }) {
   const hasLine = waits || states.some(({ state }) => state.line.length > 0);
   const rows = Math.max(HEIGHT, states.length * (ROW + (hasLine ? LINE : 0)));
   scene.draw(width, rows + TICKS + (more > 0 ? MORE : 0), scene => {
-    const gutter = 22 + 7 * Math.max(...states.map(({ key }) => shortened(key ?? '').length), 0);
+    const gutter = 22 + 7 * Math.max(...states.map(({ key }) => shortened(key ?? ALL).length), 0);
     const height = rows / Math.max(1, states.length);
     const left = states.some(({ key }) => key !== null) ? gutter : 0;
     const { from, to, right } = new Axis(left, width - GAUGE, now, seconds);
@@ -49,14 +52,13 @@ export function drawLimiter(scene, { width, side, now, seconds, pace, waits }) {
     states.forEach(({ key, state }, index) => {
       const top = index * height;
       const bottom = top + height - (hasLine ? LINE : 0);
-      const name = key === null ? 0 : gutter;
-      const axis = new Axis(name, width - GAUGE, now, seconds);
+      const axis = new Axis(left, width - GAUGE, now, seconds);
       const box = { top: top + 2, bottom: bottom - REQUESTS, right: width };
       const marks = side.history.since(axis.from).filter(mark => key === null || mark.key === key);
       const ofKey = entry => key === null || entry.key === key;
-      if (key !== null) {
+      if (left > 0) {
         scene.rect('badge', 0, top + 18, gutter - 8, 20, 6);
-        scene.text('badge-text', (gutter - 8) / 2, top + 32, shortened(key), 'middle');
+        scene.text('badge-text', (gutter - 8) / 2, top + 32, shortened(key ?? ALL), 'middle');
       }
       DRAW[state.kind]?.(scene, {
         state,
@@ -71,7 +73,7 @@ export function drawLimiter(scene, { width, side, now, seconds, pace, waits }) {
       });
       for (const { at } of side.history.changes)
         if (at > axis.from) scene.line('change', axis.x(at), box.top, axis.x(at), box.bottom + REQUESTS);
-      if (hasLine) drawLine(scene, { line: state.line, now, left: name, right: width - GAUGE, y: bottom });
+      if (hasLine) drawLine(scene, { line: state.line, now, left, right: width - GAUGE, y: bottom });
     });
     if (more > 0) scene.text('note', 0, rows + TICKS + MORE - 4, `and ${count(more, 'more key')}`);
   });

@@ -152,7 +152,7 @@ fn of_bucket(bucket: &impl Limiter, quota: Quota, now_nanos: u64) -> Shape {
 
 /// Returns the state of a bucket that earns continuously. The grant tells to the nanosecond when it is full,
 /// and so how much it lacks, with the fraction.
-fn smooth(grant: &Grant, capacity: f64, rate: (u64, f64), now_nanos: u64) -> Shape {
+pub(super) fn smooth(grant: &Grant, capacity: f64, rate: (u64, f64), now_nanos: u64) -> Shape {
     let full_after = grant.reset_after();
     let level = capacity - full_after.as_secs_f64() * real(rate.0) / rate.1;
     Shape::Bucket {

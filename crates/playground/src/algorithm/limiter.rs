@@ -9,6 +9,7 @@ use sluicegate_flow::concurrency::ConcurrencyLimit;
 use sluicegate_flow::shaper::Shaper;
 use sluicegate_http::fields::QuotaPolicy;
 
+use super::shares::KeyShares;
 use super::{Algorithm, Numbers};
 use crate::units::per_seconds;
 use crate::wire::{InUse, Shape};
@@ -36,6 +37,7 @@ pub(crate) trait Drawn: Wait + Debug + Send + Sync {
 pub(crate) enum AnyLimiter {
     Rate(Box<dyn Drawn>),
     Queue(Shaper<SharedClock>),
+    Shares(KeyShares),
     InFlight(Arc<ConcurrencyLimit>),
 }
 
@@ -82,7 +84,7 @@ impl Terms {
         match &limiter {
             AnyLimiter::Rate(limiter) => limiter.line().set_limits(limits),
             AnyLimiter::InFlight(limit) => limit.line().set_limits(limits),
-            AnyLimiter::Queue(_) => {}
+            AnyLimiter::Queue(_) | AnyLimiter::Shares(_) => {}
         }
         Ok(limiter)
     }
@@ -127,6 +129,7 @@ impl AnyLimiter {
                 shaper.set_size(numbers.permits("size"));
                 true
             }
+            AnyLimiter::Shares(shares) => shares.reconfigure(numbers),
             AnyLimiter::InFlight(limit) => {
                 limit.set_limit(numbers.permits("limit"));
                 true
@@ -142,6 +145,7 @@ impl AnyLimiter {
                 let rate = per_seconds(shaper.rate());
                 Shape::Queue { queued: shaper.queued(), size: shaper.size(), rate }
             }
+            AnyLimiter::Shares(shares) => shares.common(now_nanos),
             AnyLimiter::InFlight(limit) => Shape::Concurrency { in_use, limit: limit.limit() },
         }
     }

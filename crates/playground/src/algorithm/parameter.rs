@@ -132,6 +132,17 @@ pub(super) const BURST: Parameter = Parameter::permits(
     5.0,
     "The most permits that can be granted at one instant.",
 );
+pub(super) const SHARED_BURST: Parameter = BURST.by_default(8.0).between(8.0, bounds::LIMIT);
+pub(super) const TENANTS: Parameter = Parameter {
+    unit: "keys",
+    ..Parameter::permits(
+        "tenants",
+        "Tenants",
+        2.0,
+        "The most keys that have a share at a time. Others only borrow.",
+    )
+    .between(2.0, 4.0)
+};
 pub(super) const REFILL: Parameter =
     Parameter::permits("permits", "Permits", 1.0, "The tokens that are earned in each period.");
 pub(super) const LEAK: Parameter =

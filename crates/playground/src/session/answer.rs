@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::share::ShareGrant;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, Grant};
 use sluicegate_flow::concurrency::{ConcurrencyDenied, InFlightError};
@@ -12,6 +13,7 @@ use sluicegate_http::fields::PolicyState;
 pub(super) struct Answer {
     pub(super) is_granted: bool,
     pub(super) state: PolicyState<'static>,
+    pub(super) is_borrowed: bool,
     /// The reason of a refusal, for people.
     pub(super) reason: Option<String>,
     /// The index of the window that refused.
@@ -33,13 +35,13 @@ impl Answer {
     /// Returns the answer to a request that was granted, and left so many permits.
     pub(super) fn granted_with(remaining: Option<u64>) -> Answer {
         let state = PolicyState { remaining, ..NOTHING_KNOWN };
-        Answer { is_granted: true, state, reason: None, which: None }
+        Answer { is_granted: true, state, is_borrowed: false, reason: None, which: None }
     }
 
     pub(super) fn refused_because(reason: &impl ToString, retry_after: Option<Duration>) -> Answer {
         let state = PolicyState { is_denied: true, retry_after, ..NOTHING_KNOWN };
         let reason = Some(reason.to_string());
-        Answer { is_granted: false, state, reason, which: None }
+        Answer { is_granted: false, state, is_borrowed: false, reason, which: None }
     }
 
     /// Returns the same answer, told by the policy at an index.
@@ -55,7 +57,19 @@ impl Answer {
 
 impl From<Grant> for Answer {
     fn from(grant: Grant) -> Answer {
-        Answer { is_granted: true, state: PolicyState::granted(&grant), reason: None, which: None }
+        Answer {
+            is_granted: true,
+            state: PolicyState::granted(&grant),
+            is_borrowed: false,
+            reason: None,
+            which: None,
+        }
+    }
+}
+
+impl From<ShareGrant> for Answer {
+    fn from(grant: ShareGrant) -> Answer {
+        Answer { is_borrowed: grant.is_borrowed(), ..grant.grant().into() }
     }
 }
 
@@ -64,6 +78,7 @@ impl From<Denied> for Answer {
         Answer {
             is_granted: false,
             state: PolicyState::denied(&denied).of_policy(denied.which()),
+            is_borrowed: false,
             reason: Some(denied.to_string()),
             which: Some(denied.which()),
         }

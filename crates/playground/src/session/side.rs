@@ -3,7 +3,7 @@
 mod arrive;
 mod line;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluicegate::Clock;
@@ -53,6 +53,8 @@ pub(super) struct Side {
     woken: Woken,
     /// By key, or the only one by the empty key, which no request has.
     limiters: BTreeMap<Arc<str>, Arc<AnyLimiter>>,
+    /// The keys that have asked, if a limiter has shares of theirs.
+    tenants: BTreeSet<Arc<str>>,
     /// Requests that wait, by their number: they came in this order.
     callers: BTreeMap<u64, Caller>,
     held: BTreeMap<u64, Held>,
@@ -74,6 +76,7 @@ impl Side {
             timer: VirtualTimer::new(Arc::clone(clock)),
             woken: Woken::default(),
             limiters: BTreeMap::new(),
+            tenants: BTreeSet::new(),
             callers: BTreeMap::new(),
             held: BTreeMap::new(),
             granted: 0,
@@ -114,6 +117,7 @@ impl Side {
             }
             self.held.clear();
             self.limiters.clear();
+            self.tenants.clear();
             self.begin();
         }
         self.note_woken(events);
@@ -155,6 +159,7 @@ impl Side {
             retry_after: state.retry_after.map(|wait| wait.as_secs_f64()),
             reset_after: state.reset_after.map(|wait| wait.as_secs_f64()),
             reason: answer.reason.clone(),
+            borrowed: answer.is_borrowed,
             which: answer.which.filter(|_| self.terms.terms.has_several_windows()),
         });
         self.last = Some(answer);
@@ -190,9 +195,21 @@ impl Side {
     /// those that are left out.
     pub(super) fn frame(&self, seen: u64, most: usize) -> (SideFrame, u64) {
         let (decisions, dropped) = self.decisions.after(seen, most);
-        let states = self.limiters.iter().map(|(key, limiter)| self.state(key, limiter)).collect();
+        let states = self.limiters.iter().map(|(key, limiter)| self.state(key, limiter));
+        let states = states.chain(self.shares()).collect();
         let fields = self.last.as_ref().map(|answer| self.writer.write(answer));
         (SideFrame { decisions, totals: self.totals(), states, fields }, dropped)
+    }
+
+    /// Returns the state of each tenant's share, if the limiter has any.
+    fn shares(&self) -> impl Iterator<Item = KeyState> {
+        let now_nanos = self.clock.now_nanos();
+        let share_of = move |tenant: &Arc<str>| {
+            let AnyLimiter::Shares(shares) = &**self.limiters.get("")? else { return None };
+            let state = State { shape: shares.share(tenant, now_nanos), line: Vec::new() };
+            Some(KeyState { key: Some(tenant.to_string()), state })
+        };
+        self.tenants.iter().filter_map(share_of)
     }
 
     fn state(&self, key: &Arc<str>, limiter: &AnyLimiter) -> KeyState {

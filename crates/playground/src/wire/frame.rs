@@ -92,6 +92,9 @@ pub struct Decision {
     /// Why it was refused, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// True if the permits are lent, of another key's share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub borrowed: bool,
     /// The index of the window that refused, if the limiter has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub which: Option<usize>,

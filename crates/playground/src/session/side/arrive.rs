@@ -26,6 +26,11 @@ impl Side {
         };
         match (&*limiter, self.terms.wait) {
             (AnyLimiter::Queue(_), _) => self.enter_queue(request, &limiter, events),
+            (AnyLimiter::Shares(shares), _) => {
+                let answer = shares.try_acquire(&request.key, request.cost);
+                self.tenants.insert(Arc::clone(&request.key));
+                self.conclude(&request, None, answer.into());
+            }
             (AnyLimiter::InFlight(limit), None) => match limit.try_acquire_owned(request.cost) {
                 Ok(guard) => self.hold(request, None, guard, events),
                 Err(denied) => self.conclude(&request, None, denied.into()),

@@ -102,6 +102,7 @@ impl Side {
             retry_after: None,
             reset_after: None,
             reason: None,
+            borrowed: false,
             which: None,
         });
         self.callers.insert(n, caller);

@@ -49,8 +49,14 @@ fn no_scenario_is_left_out_and_each_says_what_to_look_at() {
     let scenarios = Scenarios::new();
     assert_eq!(scenarios.told.len(), written.len());
     let ids: Vec<_> = scenarios.told.iter().map(|scenario| scenario.id.as_str()).collect();
-    let wanted =
-        ["edge_burst", "idle_then_burst", "steady_overload", "big_behind_small", "greedy_tenant"];
+    let wanted = [
+        "edge_burst",
+        "idle_then_burst",
+        "steady_overload",
+        "big_behind_small",
+        "greedy_tenant",
+        "shares",
+    ];
     assert_eq!(ids, wanted);
     for scenario in &*scenarios.told {
         assert!(!scenario.watch.is_empty() && !scenario.summary.is_empty(), "{}", scenario.id);
@@ -130,4 +136,24 @@ fn greedy_tenant_a_modest_one_is_refused_where_all_share_and_never_where_each_ha
     assert!(all(&greedy) > 2 * all(&shared));
     let keys: Vec<_> = played.side(1).states.iter().map(|state| state.key.as_deref()).collect();
     assert_eq!(keys, [Some("greedy"), Some("modest")]);
+}
+
+#[test]
+fn shares_a_modest_tenant_is_never_refused_and_a_greedy_one_gets_all_the_rest() {
+    let played = play("shares", 1.0);
+    let [one, shares] = &played.decisions;
+    let refused = |decisions: &[Decision], key| {
+        let decisions = of_key(decisions, key);
+        decisions.iter().filter(|decision| decision.outcome == Outcome::Refused).count()
+    };
+    assert_eq!(refused(shares, "modest"), 0);
+    assert!(refused(one, "modest") > 5 && refused(shares, "greedy") > 50);
+    let lent = |decisions: &[Decision]| decisions.iter().filter(|of| of.borrowed).count();
+    assert_eq!((lent(one), lent(&of_key(shares, "modest"))), (0, 0));
+    // While the modest one is silent, all of the rate is lent to the other, and both sides allow as much.
+    let [one, shares] = [one, shares].map(|decisions| granted(decisions, 12.0, 15.0));
+    assert!(lent(&played.decisions[1]) > 10 && shares >= 11 && one >= 11, "{one} {shares}");
+    assert!(most_granted(&played.decisions[1], 1.0) <= 8 + 4);
+    let keys: Vec<_> = played.side(1).states.iter().map(|state| state.key.as_deref()).collect();
+    assert_eq!(keys, [None, Some("greedy"), Some("modest")]);
 }

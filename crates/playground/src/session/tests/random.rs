@@ -45,6 +45,11 @@ fn subject(algorithm: &Algorithm, limit: u64, window: f64) -> (Value, Vec<Bound>
             (parameters, bounds.map(|(seconds, permits)| Bound { seconds, permits }).into())
         }
         "concurrency" => (json!({ "limit": limit }), Vec::new()),
+        "shares" => {
+            let burst = 8 + limit;
+            let parameters = json!({ "burst": burst, "permits": limit, "period": window });
+            (parameters, bound(window, burst + limit))
+        }
         _ if has("burst") => (earned, bound(window, 2 * limit)),
         _ => (limited, bound(window, limit)),
     }
