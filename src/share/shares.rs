@@ -362,6 +362,13 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         self.groups.get(group).map_or(0, |group| group.assured.len())
     }
 
+    /// Returns the memory of the slots for tenants, in bytes, without their names. Takes the shared lock of one shard
+    /// after the other.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.groups.iter().map(Group::memory_bytes).sum()
+    }
+
     /// Removes the tenants that are idle from all groups, and returns their number. Only frees memory sooner: it
     /// is done by and by in any case. Holds the locks of tenants one after the other.
     pub fn sweep(&self) -> usize {

@@ -47,6 +47,11 @@ impl<K: Hash + Eq, C: Clock + Clone, S: BuildHasher + Clone> Group<K, C, S> {
 }
 
 impl<K: Hash + Eq, C: Clock, S: BuildHasher> Group<K, C, S> {
+    pub(super) fn memory_bytes(&self) -> usize {
+        let of_ceiling = self.ceiling.as_ref().map_or(0, |ceiling| ceiling.buckets.memory_bytes());
+        self.assured.memory_bytes().saturating_add(of_ceiling)
+    }
+
     pub(super) fn sweep(&self) -> usize {
         let of_ceiling = self.ceiling.as_ref().map_or(0, |ceiling| ceiling.buckets.sweep());
         self.assured.sweep().saturating_add(of_ceiling)
