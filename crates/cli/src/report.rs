@@ -1,5 +1,6 @@
 //! The results of a replay, for people and for programs.
 
+mod common;
 mod html;
 mod json;
 mod key_summary;
@@ -12,6 +13,7 @@ mod text;
 mod verdict;
 mod waits;
 
+pub use self::common::{ClassSummary, SharesSummary, TenantSummary};
 pub use self::html::{Page, SuggestPage};
 pub use self::json::{
     LimiterSummary, PartSummary, PlacesSummary, StampSummary, StampedSummary, StoreSummary,

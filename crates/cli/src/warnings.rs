@@ -118,6 +118,11 @@ pub(crate) fn of_replay(replay: &Replay) -> Vec<String> {
                 if are_offences { ", and as offences" } else { "" }
             ));
         }
+        if replay.options().shape && judge.rule().kind.is_common() {
+            warnings.push(format!(
+                "limiter \"{name}\" is one for all keys, with no line before it: --shape leaves it as it is"
+            ));
+        }
         if let Some(penalty) = judge.penalty()
             && penalty.not_noted > 0
         {

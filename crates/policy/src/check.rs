@@ -4,6 +4,7 @@
 //! kind of the limiter. Then the fields are read in silence: one that has not the right form has been
 //! reported. So all mistakes of a file are found at once, and each once.
 
+mod common;
 mod cost;
 mod filter;
 mod form;
@@ -24,6 +25,7 @@ mod warn;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+pub(crate) use self::common::NOT_OF_COMMON;
 use self::given::time;
 pub(crate) use self::kinds::{KINDS, KindFields, POLICIES, kind_names};
 use crate::problem::{Problem, escaped};

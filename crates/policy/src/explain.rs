@@ -1,5 +1,7 @@
 //! Sentences on the most that a limiter can admit, and on the memory that it takes.
 
+mod common;
+
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -22,8 +24,12 @@ impl LimiterPolicy {
     /// The numbers are the engine's proved bounds, which [`Kind::most_in`] returns.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {
-        let whom =
-            if self.key == [crate::KeyField::All] { "all requests together" } else { "each key" };
+        let whom = match self.kind {
+            Kind::Shares { .. } => "all tenants together",
+            Kind::Priorities { .. } => "all classes together",
+            _ if self.key == [crate::KeyField::All] => "all requests together",
+            _ => "each key",
+        };
         let mut sentences = Vec::new();
         if self.shadow {
             let shadow = "Shadow mode: nothing is denied. The numbers are what it would admit if \
@@ -33,6 +39,13 @@ impl LimiterPolicy {
         sentences.extend(self.most(&self.kind, whom));
         sentences.extend(self.kind.why().map(str::to_owned));
         sentences.extend(self.kind.about_steady());
+        match &self.kind {
+            Kind::Shares { quota, groups } => sentences.extend(common::shares(*quota, groups)),
+            Kind::Priorities { quota, classes } => {
+                sentences.extend(common::classes(*quota, classes));
+            }
+            _ => {}
+        }
         if let Some(quota) = self.kind.quota()
             && quota.max_debt() > 0
         {
@@ -114,6 +127,13 @@ impl LimiterPolicy {
     }
 
     fn memory(&self) -> String {
+        match &self.kind {
+            Kind::Shares { groups, .. } => return common::memory_of(groups, self.kind.key_bytes()),
+            Kind::Priorities { .. } => {
+                return "Takes a single bucket for all keys, however many there are.".to_owned();
+            }
+            _ => {}
+        }
         let each = if self.overrides.is_empty() {
             self.kind.key_bytes()
         } else {

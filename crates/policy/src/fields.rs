@@ -1,6 +1,8 @@
 //! The fields of a policy file: the one description of them, from which the checks and the JSON
 //! Schema are made.
 
+mod bucket;
+mod common;
 mod penalty;
 mod redis;
 mod requests;
@@ -8,7 +10,10 @@ mod tables;
 
 use crate::tree::Value;
 
-pub(crate) use self::tables::{LEVEL, LIMITER, MAX_NAME, TOP};
+pub(crate) use self::tables::{LEVEL, LIMITER, TOP};
+
+/// The longest name of a limiter, in characters.
+pub(crate) const MAX_NAME: usize = 200;
 
 /// The largest number that is read as it is written.
 const MAX_SIZE: u64 = u64::MAX;

@@ -1,14 +1,16 @@
 //! The limiters that a policy can name, and their numbers.
 
 mod bound;
+pub(crate) mod common;
 mod memory;
 mod on_redis;
 mod parts;
 mod small;
 mod steady;
-mod words;
+pub(crate) mod words;
 
 use self::bound::{ceil, earned, most_of_bucket, most_of_days, shortest_day, windows_of};
+use self::common::{ClassPolicy, ShareGroup};
 pub(crate) use self::parts::match_parts;
 
 use std::fmt;
@@ -96,6 +98,20 @@ pub enum Kind {
     },
     /// [`All`]
     All(Vec<Kind>),
+    /// [`Shares`](sluicegate::share::Shares)
+    Shares {
+        /// The rate and the burst of all tenants together.
+        quota: Quota,
+        /// The tenants, and the share of each. At most one group is that of all others.
+        groups: Vec<ShareGroup>,
+    },
+    /// [`Priorities`](sluicegate::share::Priorities) over a [`TokenBucket`]
+    Priorities {
+        /// The rate and the burst of all classes together.
+        quota: Quota,
+        /// The classes, the last of which is that of all keys that no class names.
+        classes: Vec<ClassPolicy>,
+    },
 }
 
 /// Makes the limiter of a kind, and passes it on to the macro `$bucket` or `$window`, or the parts of an `All`
@@ -135,6 +151,7 @@ macro_rules! limiter_of {
                 $window!(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
             }
             Kind::All(parts) => $all!(parts),
+            Kind::Shares { .. } | Kind::Priorities { .. } => return Err(Unbuildable::Common),
         }
     };
 }
@@ -176,6 +193,12 @@ pub enum Unbuildable {
     /// There is no such calendar or budget.
     #[error(transparent)]
     Calendar(#[from] CalendarError),
+    /// It has keys that share one limiter, and is to be that of one key, or of none.
+    #[error(
+        "shares and priorities are one limiter for all keys: expected a key of a single field, not \"all\", and no \
+         other limiter around it"
+    )]
+    Common,
 }
 
 impl Kind {
@@ -185,7 +208,8 @@ impl Kind {
     /// # Errors
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
-    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
+    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it. [`Unbuildable::Common`] if no key has a limiter of its
+    /// own: see [`CommonLimiter`](crate::CommonLimiter).
     pub fn limiter(&self, clock: SharedClock) -> Result<BoxedLimiter, Unbuildable> {
         macro_rules! boxed {
             ($limiter:expr) => {
@@ -258,11 +282,16 @@ impl Kind {
             Kind::CalendarWindow { limit, .. } => *limit,
             Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
             Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
+            Kind::Shares { quota, groups } => common::most_of_groups(*quota, groups),
+            Kind::Priorities { quota, classes } => {
+                let reserve = classes.iter().map(|class| class.reserve).min().unwrap_or(0);
+                quota.burst().saturating_sub(reserve)
+            }
         }
     }
 
     /// Returns the most permits that are granted in any span of this length to callers that take no
-    /// credit: the engine's proved bound for one key. What is taken by force, by reservations or by
+    /// credit: the engine's proved bound for one key, or for all of them if they share one limiter. What is taken by force, by reservations or by
     /// settlements comes on top, at most the quota's `max_debt`.
     ///
     /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
@@ -274,9 +303,10 @@ impl Kind {
         let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
         let windows = |length: Duration| ceil(time, length);
         let most = match self {
-            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
-                most_of_bucket(quota, between)
-            }
+            Kind::TokenBucket { quota, .. }
+            | Kind::LeakyMeter(quota)
+            | Kind::Shares { quota, .. }
+            | Kind::Priorities { quota, .. } => most_of_bucket(quota, between),
             Kind::Gcra { interval, tolerance } => {
                 1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
             }
@@ -332,7 +362,11 @@ impl Kind {
                 "More than the limit can be admitted in a short time: at the end of one window and \
                  the beginning of the next.",
             ),
-            Kind::TokenBucket { .. } | Kind::LeakyMeter(_) | Kind::Gcra { .. } => Some(
+            Kind::TokenBucket { .. }
+            | Kind::LeakyMeter(_)
+            | Kind::Gcra { .. }
+            | Kind::Shares { .. }
+            | Kind::Priorities { .. } => Some(
                 "This is a full burst after an idle time, plus the tokens earned in that time.",
             ),
             _ => None,
@@ -383,6 +417,8 @@ impl fmt::Display for Kind {
                 write!(f, ", {zone}")
             }
             Kind::All(_) => write!(f, "all of: {}", self.parts().join("; ")),
+            Kind::Shares { quota, groups } => common::write_shares(*quota, groups, f),
+            Kind::Priorities { quota, classes } => common::write_classes(*quota, classes, f),
         }
     }
 }

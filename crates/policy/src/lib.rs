@@ -86,6 +86,31 @@
 //!
 //! [`LimiterPolicy::subject`] does all of this for the requests of a program.
 //!
+//! # Tenants and classes
+//!
+//! The kinds `shares` and `priorities` have one limiter for all keys, a [`CommonLimiter`]: a key is a tenant with an assured
+//! part of the limit, which may borrow what others leave idle, or is of a class, which leaves a reserve to others.
+//!
+//! ```
+//! use sluicegate_policy::{PermitSource, Policies, Registry};
+//!
+//! let registry = Registry::new(Policies::from_toml("p.toml", r#"
+//! [limiters.api]
+//! key = { header = "x-tenant" }
+//! policy = "shares"
+//! limit = 500
+//! rate = { amount = 1_000, interval = "1 second" }
+//! shares = [
+//!     { tenants = ["acme"], assured = { limit = 50, rate = { amount = 150, interval = "1 second" } } },
+//!     { tenants = 40, assured = { limit = 5, rate = { amount = 10, interval = "1 second" } } },
+//! ]
+//! "#)?)?;
+//! let api = registry.keyed("api")?;
+//! assert_eq!(api.try_pass_with("acme", 50)?.source(), Some(PermitSource::Assured));
+//! assert_eq!(api.try_pass_with("acme", 50)?.source(), Some(PermitSource::Borrowed));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Budgets at several levels
 //!
 //! A [`Hierarchy`] has budgets for organisations, teams and users, or per model and kind of token, as
@@ -118,6 +143,7 @@
 
 mod check;
 mod clock;
+mod common_limiter;
 mod cost;
 mod error_snippet;
 mod explain;
@@ -145,6 +171,7 @@ mod subject;
 mod tree;
 
 pub use self::clock::SharedClock;
+pub use self::common_limiter::{CommonGrant, CommonLimiter, PermitSource, ShareCounts};
 pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
 pub use self::filter::{Filter, Networks, Texts};
@@ -159,6 +186,7 @@ pub use self::key::{
     write as write_key,
 };
 pub use self::key_field::KeyField;
+pub use self::kind::common::{ClassPolicy, ShareGroup};
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::LimiterPolicy;
 pub use self::overrides::Overrides;

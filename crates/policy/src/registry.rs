@@ -116,6 +116,7 @@ use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 /// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
 /// | another `cost` or `shadow` | in force with the numbers of the same file, in one step |
 /// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
+/// | other groups of tenants of `shares` | another limiter takes the place, with what all have used together; each share starts full |
 /// | other fields of the key | another store, whose keys start full |
 /// | `key = "all"` gets fields, or the other way round | another limiter, which starts full; handles of the old one go on with its last terms, and nobody waits for it any more |
 /// | levels of the [hierarchy](Registry::hierarchy) | see [`HierarchyHandle`] |
@@ -137,10 +138,12 @@ use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 /// decided again by the new terms, and its first grant still counts. That is one call of each thread, at
 /// most. A bucket that takes the place of a bucket has what that had left.
 ///
-/// The bound does not hold in two cases, for keys only:
+/// The bound does not hold in three cases, for keys only:
 ///
 /// * The keys of a table are not known, so they start full when another store takes its place. Then a span
 ///   across the change admits at most what both admit together.
+/// * The same holds for the shares of tenants if other groups take their place. For all tenants together, only the
+///   assured permits come twice.
 /// * If the limiters of keys are given terms that have no place for all that was used, such as a smaller
 ///   burst, and another store then takes their place, the rest is forgotten. A span across both changes
 ///   admits at most what two of the terms admit together.

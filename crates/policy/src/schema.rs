@@ -5,7 +5,7 @@ mod words;
 use serde_json::{Map, Value, json};
 
 use self::words::{default_of, schema_of_words};
-use crate::check::{KINDS, KindFields, POLICIES, kind_names};
+use crate::check::{KINDS, KindFields, NOT_OF_COMMON, POLICIES, kind_names};
 use crate::fields::{COMMON, Field, Form, LEVEL, LIMITER, MAX_NAME, TOP};
 
 /// Times as `humantime` reads them, loosely: a number and a unit, once or more.
@@ -30,7 +30,7 @@ pub fn json_schema() -> String {
         "minProperties": 1,
         "$defs": {
             "limiter": limiter(&LIMITER.iter().collect::<Vec<_>>()),
-            "part": limiter(&LIMITER.iter().filter(|field| !is_common(field)).collect::<Vec<_>>()),
+            "part": part(),
             "level": level(),
             "numbers": {
                 "type": "object",
@@ -41,6 +41,13 @@ pub fn json_schema() -> String {
         },
     });
     format!("{schema:#}\n")
+}
+
+/// Returns the schema of a part of another limiter.
+fn part() -> Value {
+    let mut part = limiter(&LIMITER.iter().filter(|field| !is_common(field)).collect::<Vec<_>>());
+    part["properties"]["policy"] = schema_of_words("policy", &kind_names(|kind| !kind.is_common));
+    part
 }
 
 /// Returns the schema of a level: the fields of its own, and those of its kind of limiter.
@@ -82,6 +89,7 @@ fn limiter(fields: &[&Field]) -> Value {
     if names.contains(&"store") {
         rules.push(of_store());
         rules.push(of_redis());
+        rules.push(of_common());
     }
     let mut properties = properties(fields.iter().copied());
     for (name, schema) in &mut properties {
@@ -156,6 +164,22 @@ fn of_redis() -> Value {
         "then": {
             "properties": { "policy": { "enum": kinds } },
             "not": { "anyOf": given },
+        },
+    })
+}
+
+/// Returns the kinds whose keys have one limiter in common, and the fields that these do not have.
+fn of_common() -> Value {
+    let kinds = kind_names(|kind| kind.is_common);
+    json!({
+        "if": { "properties": { "policy": { "enum": kinds } }, "required": ["policy"] },
+        "then": {
+            "properties": {
+                "key": { "not": { "const": "all" } },
+                "store": { "const": "exact" },
+                "wait": { "const": "refuse" },
+            },
+            "propertyNames": { "not": { "enum": NOT_OF_COMMON } },
         },
     })
 }

@@ -83,6 +83,12 @@ Limiters of policy \"multi_window\" and \"all\" also have
     \"denied_by\":[{\"part\":S,\"denied\":N}]
 for each of their windows or limiters; if several refused a line, it counts for the one that it \
 would have had to wait for longest.
+Limiters of policy \"shares\" also have
+    \"shares\":{\"tenants\":N,\"assured\":N,\"borrowed\":N,\"denied\":N,\"top\":[
+      {\"tenant\":S,\"assured\":N,\"borrowed\":N,\"denied\":N}]}
+for the lines that were admitted within the shares of their tenants, with permits that were lent, or not at all, and the \
+--top tenants with the most lines; and those of policy \"priorities\"
+    \"classes\":[{\"class\":S,\"reserve\":N,\"allowed\":N,\"denied\":N}]
 Limiters with `max_keys` also have
     \"store\":\"exact\",\"max_keys\":N,\"known\":N,\"full\":N
 and those of store \"table\"

@@ -56,6 +56,24 @@ pub struct Judge {
     key: BString,
 }
 
+/// The decision on a line.
+struct Decided {
+    /// Its wait, or the denial.
+    decision: Result<u64, Denied>,
+    /// True if there was no space for its key.
+    is_full: bool,
+    /// True if a penalty denied it.
+    is_penalized: bool,
+    /// True if its permits were lent.
+    is_borrowed: bool,
+}
+
+impl Decided {
+    fn of(decision: Result<u64, Denied>) -> Decided {
+        Decided { decision, is_full: false, is_penalized: false, is_borrowed: false }
+    }
+}
+
 impl Judge {
     /// Starts with no line judged. Keeps the tallies of at most `tally_keys` keys.
     pub(super) fn new(rule: Rule, tally_keys: usize) -> Judge {
@@ -80,15 +98,19 @@ impl Judge {
         }
     }
 
-    /// Lets lines wait instead of refusing them.
+    /// Lets lines wait instead of refusing them, unless all keys have one limiter in common: there is no line before that.
     pub(super) fn shaped(self, within: Option<Duration>) -> Judge {
+        if self.rule.kind.is_common() {
+            return self;
+        }
         let key_bytes = memory::key_bytes(&self.rule, true);
         Judge { shape: Some(Shape::new(within, is_of_store(&self.rule))), key_bytes, ..self }
     }
 
-    /// Measures the peaks of at most `most` keys too.
+    /// Measures the peaks of at most `most` keys too, if each key has a limiter of its own.
     pub(super) fn peaking(self, most: usize) -> Judge {
-        let peaks = Some(Peaks::new(&self.rule, most));
+        let is_common = self.rule.kind.is_common();
+        let peaks = (!is_common).then(|| Peaks::new(&self.rule, most));
         Judge { peaks, ..self }
     }
 
@@ -123,7 +145,8 @@ impl Judge {
         if !is_whole && !self.has_key(written, charge, nanos) {
             return;
         }
-        let (decision, is_full, is_penalized) = self.decide_unless_penalized(line, permits, clock);
+        let Decided { decision, is_full, is_penalized, is_borrowed } =
+            self.decide_unless_penalized(line, permits, clock);
         if let Some(stamped) = &mut self.stamped {
             stamped.judge(&self.rule, line, &self.key, permits, stamps);
         }
@@ -133,6 +156,9 @@ impl Judge {
             peaks.count(&self.key, permits, clock.now_nanos());
         }
         self.tallies.count(&self.key, decision.ok(), stamps.now_nanos());
+        if is_borrowed {
+            self.tallies.count_borrowed(&self.key);
+        }
         match decision {
             Ok(_) => self.allowed += 1,
             Err(denied) => {
@@ -171,42 +197,40 @@ impl Judge {
         false
     }
 
-    /// Asks for permits for the present key, unless its penalty runs, and notes offences. Returns its wait
-    /// or the denial, whether there was no space for the key, and whether a penalty denied it.
+    /// Asks for permits for the present key, unless its penalty runs, and notes offences.
     fn decide_unless_penalized(
         &mut self,
         line: &Line<'_>,
         permits: u64,
         clock: &Arc<ManualClock>,
-    ) -> (Result<u64, Denied>, bool, bool) {
+    ) -> Decided {
         if let Some(penalty) = &self.rule.penalty {
             let offenders = self.offenders.get_or_insert_with(|| Offenders::new(penalty, clock));
             if let Some(denied) = offenders.denial(&self.key, permits) {
-                return (Err(denied), false, true);
+                return Decided { is_penalized: true, ..Decided::of(Err(denied)) };
             }
         }
-        let (decision, is_full) = self.decide(permits, clock);
+        let decided = self.decide(permits, clock);
         if let Some(offenders) = &mut self.offenders {
-            offenders.note(&self.key, line, &decision);
+            offenders.note(&self.key, line, &decided.decision);
         }
-        (decision, is_full, false)
+        decided
     }
 
-    /// Asks for permits for the present key. Returns its wait or the denial, and whether there was
-    /// no space for the key.
-    fn decide(&mut self, permits: u64, clock: &Arc<ManualClock>) -> (Result<u64, Denied>, bool) {
+    /// Asks for permits for the present key.
+    fn decide(&mut self, permits: u64, clock: &Arc<ManualClock>) -> Decided {
         if let Some(shape) = &mut self.shape {
             let wait =
                 shape.arrive(self.rule.kind_of(&self.key), &self.key, permits, clock.now_nanos());
             self.known = shape.keys();
-            return (wait, false);
+            return Decided::of(wait);
         }
         let store = self.store.get_or_insert_with(|| keys(&self.rule, clock));
-        let Answer { decision, is_full } = store.try_acquire(&self.key, permits);
+        let Answer { decision, is_full, is_borrowed } = store.try_acquire(&self.key, permits);
         if store.table().is_none() {
             self.known = self.known.max(store.known());
         }
-        (decision.map(|_| 0), is_full)
+        Decided { is_full, is_borrowed, ..Decided::of(decision.map(|_| 0)) }
     }
 
     /// Returns the requests that it denied, by key, to the first few thousand keys.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::keyed::{Buckets, Each, PerKey};
-use sluicegate::{Denied, Grant, Limiter, ManualClock};
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, ManualClock};
+use sluicegate_policy::{CommonLimiter, PermitSource};
 
 use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact, table};
 
@@ -31,11 +32,22 @@ pub(crate) struct Answer {
     pub(crate) decision: Result<Grant, Denied>,
     /// True if there was no space for the key, so that `when_full` made the decision.
     pub(super) is_full: bool,
+    /// True if the permits were lent to the key.
+    pub(super) is_borrowed: bool,
+}
+
+impl Answer {
+    fn new(decision: Result<Grant, Denied>, is_full: bool) -> Answer {
+        Answer { decision, is_full, is_borrowed: false }
+    }
 }
 
 /// Creates a store without keys. Its time begins with the clock's reading.
 pub(crate) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
+    if let Some(common) = CommonLimiter::new(kind, clock.clone()).expect(CHECKED) {
+        return Box::new(common);
+    }
     let max_keys = match (kind, rule.store.room) {
         (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
             return Box::new(table(size, *quota, when_full, clock).expect(CHECKED));
@@ -84,7 +96,19 @@ impl<L: PerKey<Vec<u8>>> Keys for Exact<L> {
             && permits > 0
             && !self.contains(key)
             && self.peek(key, permits).is_ok();
-        Answer { decision, is_full }
+        Answer::new(decision, is_full)
+    }
+
+    fn known(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Keys for CommonLimiter {
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        let decision = self.decide(key, permits);
+        let is_borrowed = matches!(decision, Ok((_, Some(PermitSource::Borrowed))));
+        Answer { is_borrowed, ..Answer::new(decision.map(|(grant, _)| grant), false) }
     }
 
     fn known(&self) -> usize {
@@ -96,7 +120,7 @@ impl Keys for Table {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
         let before = self.full_events();
         let decision = Table::try_acquire(self, key, permits);
-        Answer { decision, is_full: self.full_events() > before }
+        Answer::new(decision, self.full_events() > before)
     }
 
     fn known(&self) -> usize {
@@ -117,7 +141,7 @@ struct Kept<F> {
 impl<F: Fn(&[u8]) -> BoxedLimiter> Keys for Kept<F> {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
         let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(|| (self.make)(key));
-        Answer { decision: limiter.try_acquire(permits), is_full: false }
+        Answer::new(limiter.try_acquire(permits), false)
     }
 
     fn known(&self) -> usize {
@@ -147,7 +171,7 @@ impl<F: Fn(&[u8]) -> BoxedLimiter> Keys for Swept<F> {
             self.sweep_at = FIRST_SWEEP.max(2 * self.limiters.len());
         }
         let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(|| (self.make)(key));
-        Answer { decision: limiter.try_acquire(permits), is_full: false }
+        Answer::new(limiter.try_acquire(permits), false)
     }
 
     fn known(&self) -> usize {

@@ -22,6 +22,7 @@ const TABLE_KEY_BYTES: u64 = 16;
 /// Returns about the bytes that a key takes, in a store with a limiter for each.
 pub(crate) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
     match &rule.kind {
+        kind if kind.is_common() => BUCKET_BYTES,
         Kind::TokenBucket { .. }
             if !is_shaped && rule.kind.is_new_when_full() && rule.overrides.is_empty() =>
         {

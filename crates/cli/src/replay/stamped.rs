@@ -70,6 +70,7 @@ fn shortest(kind: &Kind) -> Duration {
         return refill(quota);
     }
     match kind {
+        Kind::Shares { quota, .. } | Kind::Priorities { quota, .. } => refill(quota),
         Kind::Gcra { interval, tolerance } => interval.saturating_add(*tolerance),
         Kind::LeakyMinInterval(rate) => refill(&Quota::new(*rate)).min(rate.period()),
         Kind::MultiWindow { limits, .. } => {

@@ -20,6 +20,8 @@ const MAX_KEY_BYTES: usize = 64 << 20;
 pub struct Tally {
     /// Lines that were admitted.
     pub allowed: u64,
+    /// Lines among them that were admitted with permits which were lent to the key.
+    pub borrowed: u64,
     /// Lines that were refused.
     pub denied: u64,
     /// Lines that were admitted after a wait.
@@ -94,6 +96,14 @@ impl Tallies {
         slot.weight += u64::from(wait_nanos != Some(0));
         if self.slots.len() > self.most || self.key_bytes > MAX_KEY_BYTES {
             self.make_room();
+        }
+    }
+
+    /// Notes that the line of the key which was counted last was admitted with permits that were lent.
+    pub(super) fn count_borrowed(&mut self, key: &[u8]) {
+        let hash = super::distinct::hash(key);
+        if let Some(slot) = self.slots.find_mut(hash, |slot| *slot.key == *key) {
+            slot.tally.borrowed += 1;
         }
     }
 

@@ -4,6 +4,7 @@
 //! comes from a log or a policy is text in it, never markup, and the page forbids its reader's browser to load
 //! anything. Its size is bounded: by the limiters of the policy, whatever the number of keys and of lines.
 
+mod common;
 mod document;
 mod ink;
 mod keys;

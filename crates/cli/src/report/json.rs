@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use sluicegate_policy::KeyField;
 
+use super::common::{ClassSummary, SharesSummary};
 use super::key_summary::KeySummary;
 use super::levels::HierarchySummary;
 use super::penalty::PenaltySummary;
@@ -93,6 +94,12 @@ pub struct LimiterSummary {
     /// but not of `denied_by`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub penalty: Option<PenaltySummary>,
+    /// The counts of its tenants, if it has shares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares: Option<SharesSummary>,
+    /// The counts of its classes, if it has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassSummary>,
     /// The counts at the stamps themselves, if the limiter counts in times about as short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_stamped: Option<StampedSummary>,
@@ -225,6 +232,8 @@ impl LimiterSummary {
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
             penalty: judge.penalty().map(PenaltySummary::from),
+            shares: SharesSummary::new(&judge.rule().kind, judge.tallies(), top),
+            classes: ClassSummary::all(&judge.rule().kind, judge.tallies()),
             lacking: judge.lacking().if_any(),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
@@ -253,6 +262,8 @@ impl LimiterSummary {
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
             penalty: None,
+            shares: None,
+            classes: Vec::new(),
             as_stamped: None,
             lacking: None,
             tally: None,

@@ -1,6 +1,7 @@
 //! The report for people: at most 100 columns, in colours that the output stream
 //! may remove again.
 
+mod common;
 mod levels;
 mod penalties;
 mod steady;
@@ -91,6 +92,7 @@ impl Summary {
         self.write_heading(heading, replay, out)?;
         if !heading.brief {
             self.write_parts(out, width)?;
+            self.write_common(out, width)?;
             self.write_stores(replay, out, width)?;
             self.write_penalties(replay, out, width)?;
             self.write_waits(replay, out, width)?;

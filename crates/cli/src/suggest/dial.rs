@@ -74,6 +74,9 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
             return Err("a budget has an amount for each day; a `calendar_window` has one limit");
         }
         Kind::All(_) => return Err("its parts have limits of their own"),
+        Kind::Shares { .. } | Kind::Priorities { .. } => {
+            return Err("its limit is for all keys together; `replay` tells what each gets of it");
+        }
         _ => kind.window().ok_or("it has no limit")?.permits(),
     })
 }

@@ -76,9 +76,9 @@ fn each_limiter_of_the_bundled_policy_is_looked_at() {
     let args = ["suggest", "--sample", "--json", "--policy", policy];
     let found = output(&sluicegate().args(args).assert().success());
     let limiters = found["limiters"].as_array().unwrap();
-    // There are 17: two have no limit; one has three windows, and one two limiters.
+    // There are 19: two have no limit, and two have one of all keys; one has three windows, and one two limiters.
     let without = found["without"].as_array().unwrap();
-    assert_eq!((limiters.len(), without.len()), (18, 2), "{without:?}");
+    assert_eq!((limiters.len(), without.len()), (18, 4), "{without:?}");
     assert!(limiters.iter().all(|limiter| limiter["suggested"].is_u64()));
     let gap = &limiters[0]["gap"];
     assert!(gap["keys_hit"].as_u64() < limiters[0]["keys"].as_u64(), "{gap}");

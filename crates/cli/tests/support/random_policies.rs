@@ -72,6 +72,9 @@ impl Numbers {
     }
 }
 
+/// Kinds that have one limiter for all keys.
+const COMMON: [&str; 2] = ["shares", "priorities"];
+
 /// Returns a policy in TOML.
 pub(crate) fn policy(seed: u64) -> String {
     let mut numbers = Numbers::new(seed);
@@ -97,6 +100,15 @@ fn any_kind(numbers: &mut Numbers) -> &'static str {
     &KINDS[numbers.below(KINDS.len() as u64) as usize].0
 }
 
+fn any_kind_of_keys(numbers: &mut Numbers) -> &'static str {
+    loop {
+        let kind = any_kind(numbers);
+        if !COMMON.contains(&kind) {
+            return kind;
+        }
+    }
+}
+
 fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
     let kind = if numbers.one_in(6) { "all" } else { any_kind(numbers) };
     let cost = requests::cost(numbers);
@@ -106,11 +118,17 @@ fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
     let mut text =
         format!("[limiters.\"{place} {kind}\"]\n{key}{}{cost}", fields.join("\n") + "\n");
     text += &requests::filters(numbers);
-    if numbers.one_in(4) {
+    let is_common = COMMON.contains(&kind);
+    if !is_common && numbers.one_in(4) {
         text += numbers.pick(&["wait = \"2 s\"\n", "wait = \"refuse\"\n", "shadow = true\n"]);
     }
-    if numbers.one_in(3) {
+    // A tenant without a place is refused for want of space, which is no offence, if that ends its wait: the reference knows
+    // no waits of tenants.
+    if kind != "shares" && numbers.one_in(3) {
         text += &penalty(numbers);
+    }
+    if is_common {
+        return text;
     }
     let starts_full = !fields.iter().any(|field| field.starts_with("initial"));
     let is_smooth = !fields.iter().any(|field| field.contains("refill = \"interval\""));
@@ -229,7 +247,7 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
             let count = 1 + numbers.below(4);
             let parts: Vec<String> = (0..count)
                 .map(|_| {
-                    let kind = if numbers.one_in(9) { "all" } else { any_kind(numbers) };
+                    let kind = if numbers.one_in(9) { "all" } else { any_kind_of_keys(numbers) };
                     format!("{{ {} }}", self::fields(numbers, kind, scale).join(", "))
                 })
                 .collect();
@@ -241,12 +259,41 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
                 "limit" => limit(numbers),
                 "rate" => rate(numbers, scale),
                 "interval" => every(numbers),
+                "shares" => shares(numbers),
+                "classes" => classes(numbers),
                 "tolerance" => format!("tolerance = \"{}\"", time(numbers)),
                 field => panic!("{other} needs {field}, of which no value is known"),
             }));
         }
     }
     fields
+}
+
+fn shares(numbers: &mut Numbers) -> String {
+    let tenants = numbers.pick(&["[\"10.0.0.1\", \"2001:db8::2\"]", "\"/a\"", "[\"GET\"]"]);
+    let others = 1 + numbers.below(4);
+    if numbers.one_in(3) {
+        let weight = 1 + numbers.below(3);
+        return format!(
+            "shares = [{{ tenants = {tenants}, weight = {weight} }}, {{ tenants = {others}, weight = 1 }}]"
+        );
+    }
+    let mut bucket = |limit: u64, amount: u64| {
+        let (limit, time) = (limit + numbers.below(3), numbers.pick(&["10 s", "1 minute", "7 s"]));
+        format!("{{ limit = {limit}, rate = {{ amount = {amount}, interval = \"{time}\" }} }}")
+    };
+    let (own, other, ceiling) = (bucket(1, 1), bucket(1, 1), bucket(4, 20));
+    let mut text = format!("shares = [{{ tenants = {tenants}, assured = {own} }}");
+    if numbers.one_in(2) {
+        let _ = write!(text, ", {{ tenants = {others}, assured = {other}, ceiling = {ceiling} }}");
+    }
+    text + "]"
+}
+
+fn classes(numbers: &mut Numbers) -> String {
+    let values = numbers.pick(&["", ", values = [\"GET\", \"10.0.0.1\", \"/a\"]"]);
+    let reserve = numbers.pick(&["reserve = 1", "reserve_percent = 30", "reserve = 3"]);
+    format!("classes = [{{ name = \"a\"{values} }}, {{ name = \"b\", {reserve} }}]")
 }
 
 fn rate(numbers: &mut Numbers, scale: u64) -> String {

@@ -16,11 +16,15 @@ use num_traits::One;
 use sluicegate::keyed::WhenFull;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::replay::Lacking;
-use sluicegate_cli::report::{KeySummary, LimiterSummary, PenaltySummary, StampSummary, Summary};
+use sluicegate_cli::replay::{Lacking, Tally};
+use sluicegate_cli::report::{
+    ClassSummary, KeySummary, LimiterSummary, PenaltySummary, SharesSummary, StampSummary, Summary,
+};
 
 #[path = "reference/buckets.rs"]
 mod buckets;
+#[path = "reference/common.rs"]
+mod common;
 #[path = "reference/days.rs"]
 mod days;
 #[path = "reference/ideal.rs"]
@@ -37,6 +41,7 @@ mod stores;
 #[path = "reference/windows.rs"]
 mod windows;
 
+use self::common::Common;
 use self::ideal::Ideal;
 use self::offenders::Offender;
 use self::requests::Subject;
@@ -104,6 +109,23 @@ pub(crate) fn replay(
                             key.seen = (key.seen.0, stamp);
                             continue;
                         }
+                        if of_rule.common.is_none() {
+                            of_rule.common = Common::new(kind, now);
+                        }
+                        if let Some(common) = &mut of_rule.common {
+                            let granted = common.judge(&key.join(" "), now, permits);
+                            let own =
+                                of_rule.keys.entry(key).or_insert_with(|| Key::new(kind, now));
+                            own.count(granted.as_ref().map(|granted| granted.is_borrowed));
+                            own.seen = (own.seen.0.min(stamp), stamp);
+                            let refused = granted.is_none().then_some(true);
+                            if let Some(penalty) = &rule.penalty
+                                && offenders::is_offence(penalty, &line, refused)
+                            {
+                                offender.offend(penalty.rule, now, &mut of_rule.penalty);
+                            }
+                            continue;
+                        }
                         let is_full = stores::is_full(rule, &of_rule.keys, &key, now, permits);
                         let key = of_rule.keys.entry(key).or_insert_with(|| Key::new(kind, now));
                         let denied = key.denied;
@@ -137,6 +159,14 @@ pub(crate) fn replay(
         for key in keys.values() {
             denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
         }
+        let tally = |(key, own): (&Vec<String>, &Key)| {
+            let Key { allowed, borrowed, denied, .. } = *own;
+            (key.join(" "), Tally { allowed, borrowed, denied, ..Tally::default() })
+        };
+        let tallies: Vec<(String, Tally)> = keys.iter().map(tally).collect();
+        let tallies = || tallies.iter().map(|(key, tally)| (key.clone(), tally));
+        let shares = SharesSummary::new(&rule.kind, tallies(), 0);
+        let classes = ClassSummary::all(&rule.kind, tallies());
         let keys = keys.into_iter().map(|(key, Key { allowed, denied, seen, .. })| KeySummary {
             key: key.join(" "),
             denied,
@@ -151,6 +181,8 @@ pub(crate) fn replay(
             allowed: summary.allowed + admitted,
             denied: summary.denied + denied,
             penalty: rule.penalty.as_ref().map(|_| penalty),
+            shares,
+            classes,
             lacking: (lacking != Lacking::default()).then_some(lacking),
             ..summary
         }
@@ -227,6 +259,8 @@ fn read(log: impl BufRead, all: &mut Vec<Stamped>) -> io::Result<u64> {
 #[derive(Default)]
 struct OfRule {
     keys: BTreeMap<Vec<String>, Key>,
+    /// The bucket of all keys, if they have one in common.
+    common: Option<Common>,
     admitted: u64,
     denied: u64,
     lacking: Lacking,
@@ -238,6 +272,8 @@ struct OfRule {
 struct Key {
     ideal: Ideal,
     allowed: u64,
+    /// Those with permits that were lent.
+    borrowed: u64,
     denied: u64,
     /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
@@ -249,7 +285,18 @@ impl Key {
     fn new(kind: &Kind, now: i128) -> Key {
         let ideal = Ideal::new(kind, now);
         let denied_by = vec![0; kind.parts().len()];
-        Key { ideal, allowed: 0, denied: 0, denied_by, seen: (i128::MAX, i128::MIN) }
+        Key { ideal, allowed: 0, borrowed: 0, denied: 0, denied_by, seen: (i128::MAX, i128::MIN) }
+    }
+
+    /// Counts a line that was granted, whether or not its permits were lent, or denied.
+    fn count(&mut self, is_borrowed: Option<bool>) {
+        match is_borrowed {
+            Some(is_borrowed) => {
+                self.allowed += 1;
+                self.borrowed += u64::from(is_borrowed);
+            }
+            None => self.denied += 1,
+        }
     }
 
     fn judge(&mut self, now: i128, permits: u64) {

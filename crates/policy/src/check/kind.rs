@@ -292,11 +292,21 @@ impl Checks<'_> {
         let parts: Vec<Option<Kind>> = nodes
             .iter()
             .map(|node| match node.table() {
-                Some(_) => self.kind(&Given::new(node, "of")),
+                Some(_) => self.part_kind(&Given::new(node, "of")),
                 None => None,
             })
             .collect();
         parts.into_iter().collect::<Option<_>>().map(Kind::All)
+    }
+
+    /// Returns the kind of a part, which has a limiter for each key.
+    fn part_kind(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let kind = self.kind(given)?;
+        if kind.is_common() {
+            let node = given.get("policy")?;
+            return self.wrong("of.policy", node, messages::NOT_IN_ALL);
+        }
+        Some(kind)
     }
 }
 

@@ -21,6 +21,9 @@ pub(crate) struct KindFields {
     pub(crate) in_levels: bool,
     /// True if a server can keep it.
     pub(crate) on_servers: bool,
+    /// True if all keys have one limiter in common: then it has no overrides, no store and no line, and is part of no
+    /// other.
+    pub(crate) is_common: bool,
     /// Reads the fields, and reports those that are out of range.
     pub(super) read: fn(&mut Checks<'_>, &Given<'_>) -> Option<Kind>,
 }
@@ -59,6 +62,7 @@ const KIND: KindFields = KindFields {
     about: "",
     in_levels: false,
     on_servers: false,
+    is_common: false,
     read: |_, _| None,
 };
 
@@ -198,6 +202,22 @@ pub(crate) static KINDS: &[KindFields] = &[
         about: "Limiters of any kind, all or nothing.",
         in_levels: true,
         read: |checks, given| checks.all(given),
+        ..KIND
+    },
+    KindFields {
+        policy: "shares",
+        needed: &["limit", "rate", "shares"],
+        about: "One bucket for all keys. Each is a tenant with an assured part of it, and may borrow what others leave idle.",
+        is_common: true,
+        read: |checks, given| checks.shares(given),
+        ..KIND
+    },
+    KindFields {
+        policy: "priorities",
+        needed: &["limit", "rate", "classes"],
+        about: "One bucket for all keys. Each is of a class, which leaves a reserve to more important ones.",
+        is_common: true,
+        read: |checks, given| checks.priorities(given),
         ..KIND
     },
 ];

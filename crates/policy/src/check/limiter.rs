@@ -34,6 +34,7 @@ impl Checks<'_> {
         let penalty = self.penalty(&given);
         let (filter, except) = (self.only(&given), self.except(&given));
         let key = self.key(&given);
+        let kind = self.common(&given, &key, kind);
         let lease = redis.as_ref().and_then(|redis| redis.as_ref()?.lease);
         let overrides = self.overrides(&given, &key, kind.as_ref(), lease);
         self.warn_of_limiter(&given, kind.as_ref());

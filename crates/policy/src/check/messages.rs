@@ -34,6 +34,10 @@ pub(super) const TABLE_MEMORY: &str =
 pub(super) const TABLE_KEYS: &str = "must be at least 1, and take no more than 128 TiB";
 pub(super) const EXACT_STORE: &str = "expected \"exact\": a table has only token buckets";
 
+pub(super) const NAMES_OF_ONE_FIELD: &str =
+    "expected a `key` of a single field, since these are its values";
+pub(super) const NOT_IN_ALL: &str = "expected a kind with a limiter for each key: this one is a limiter for all keys, which no other can be around";
+
 // Labels at another place that is the reason.
 pub(super) const NEEDS_EXACT_STORE: &str = "this needs an exact store";
 pub(super) const IN_THIS_STORE: &str = "in this store";
@@ -291,6 +295,18 @@ pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -
     }
 }
 
+pub(super) fn not_of_common(field: &str, place: Range<usize>, kind: &str) -> Problem {
+    let title = format!("`{field}` does not belong to {kind}");
+    let label = match field {
+        "overrides" => "expected tenants or classes with other numbers in `shares` or `classes`",
+        "wait" => "expected no `wait`: there is no line before the limiter that all keys share",
+        _ => {
+            "expected no store: all keys share one limiter in the memory of the process, which is bounded"
+        }
+    };
+    Problem::new(place, field, title, label)
+}
+
 pub(super) fn not_on_redis(field: &str, place: Range<usize>, store: Range<usize>) -> Problem {
     let title = format!("`{field}` does not belong to a store on a server");
     let label =
@@ -350,7 +366,7 @@ pub(super) fn no_size(given: &Given<'_>, place: Range<usize>) -> Problem {
 }
 
 /// Returns a name, cut off if it is longer than names may be.
-fn cut(name: &str) -> String {
+pub(super) fn cut(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME) {
         None => escaped(name),
         Some((end, _)) => format!("{}…", escaped(&name[..end])),

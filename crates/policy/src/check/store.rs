@@ -136,20 +136,21 @@ impl Checks<'_> {
         match &node.value {
             Value::Text(word) if word == "deny" => Some(WhenFull::Deny),
             Value::Text(word) if word == "admit" => Some(WhenFull::Admit),
-            Value::Table(_) => self.share(given, node).map(WhenFull::Share),
+            Value::Table(_) => self.bucket(given, "when_full", node).map(WhenFull::Share),
             _ => None,
         }
     }
 
-    fn share(&mut self, given: &Given<'_>, node: &Node) -> Option<Quota> {
-        let rate = self.rate(given, "when_full.rate", node.get("rate"));
+    /// Returns the bucket of a table with `limit` and `rate`, which is at `path`.
+    pub(super) fn bucket(&mut self, given: &Given<'_>, path: &str, node: &Node) -> Option<Quota> {
+        let rate = self.rate(given, &messages::path(path, "rate"), node.get("rate"));
         let limit = node.get("limit")?;
         let number = whole(limit)?;
         // A limit is out of range whatever the rate is.
         let rate_or_any = rate.or(Rate::per_second(1).ok())?;
         match Quota::new(rate_or_any).with_burst(number) {
             Ok(quota) => rate.map(|_| quota),
-            Err(error) => self.wrong("when_full.limit", limit, messages::rule(&error)),
+            Err(error) => self.wrong(&messages::path(path, "limit"), limit, messages::rule(&error)),
         }
     }
 }

@@ -14,6 +14,10 @@ impl Checks<'_> {
         match error {
             Unbuildable::Config(error) => self.out_of_range(given, error),
             Unbuildable::Calendar(error) => self.off_calendar(given, error),
+            Unbuildable::Common => {
+                let problem = self.at(given, "policy", given.get("policy"), messages::NOT_IN_ALL);
+                self.report(problem)
+            }
         }
     }
 
@@ -34,6 +38,7 @@ impl Checks<'_> {
             "limit" if has("limits") => "limits.limit",
             "capacity" if !has("capacity") => "limit",
             "count" if has("of") => "of",
+            "count" if has("shares") => "shares",
             "count" => "limits",
             same => same,
         };

@@ -1,15 +1,11 @@
 //! The tables of fields.
 
+use super::bucket::{BUCKET, MAX_PERMITS, RATE_FORM};
+use super::common::{CLASSES_FORM, SHARES_FORM};
 use super::penalty::PENALTY;
 use super::redis::REDIS;
 use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
-use super::{Field, Form, MAX_SIZE, field, needed};
-
-/// The longest name of a limiter, in characters.
-pub(crate) const MAX_NAME: usize = 200;
-
-/// The most permits of a rate, and of a bucket.
-const MAX_PERMITS: u64 = 1 << 32;
+use super::{Field, Form, MAX_NAME, MAX_SIZE, field, needed};
 
 /// The most permits of a day or a longer window of a calendar.
 const MAX_COUNT: u64 = (1 << 47) - 1;
@@ -31,21 +27,9 @@ pub(crate) static TOP: [Field; 5] = [
     field("$schema", Form::Any, "The JSON Schema, for editors."),
 ];
 
-static RATE: [Field; 2] = [
-    needed("amount", Form::Whole(1, MAX_PERMITS), "Permits in each interval: from 1 to 2^32."),
-    needed("interval", Form::Time, "The interval: from 1 ns to 100 years."),
-];
-
-const RATE_FORM: Form = Form::Table(&RATE, "{ amount = 5, interval = \"1 minute\" }");
-
 static WINDOW: [Field; 2] = [
     needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits in the window."),
     needed("interval", Form::Time, "The length of the window."),
-];
-
-static SHARE: [Field; 2] = [
-    needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits at once."),
-    needed("rate", RATE_FORM, "The permits that it earns."),
 ];
 
 static DAYS: [Field; 7] = [
@@ -59,7 +43,7 @@ static DAYS: [Field; 7] = [
 ];
 
 /// The fields of a limiter.
-pub(crate) static LIMITER: [Field; 33] = [
+pub(crate) static LIMITER: [Field; 35] = [
     field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
     field("key", KEY_FORM, "Requests that agree in this share one limiter; `client` if left out."),
     field("policy", Form::Policy, "The kind of limiter."),
@@ -121,6 +105,13 @@ pub(crate) static LIMITER: [Field; 33] = [
     ),
     field("zone", Form::Text(MAX_TEXT), "A time zone of the IANA database; UTC if left out."),
     field("of", Form::List(&Form::Part), "Limiters, at most 64; all must admit a request."),
+    field("shares", SHARES_FORM, "Groups of tenants, at most 64, and the share of each tenant."),
+    field(
+        "classes",
+        CLASSES_FORM,
+        "Classes of keys, at most 64, the most important one first. The last one is also that of all keys that no class \
+         names.",
+    ),
     field("match", FILTER_FORM, "Only these requests are judged; all if left out."),
     field("except", EXCEPT_FORM, "These requests are not judged, such as health checks."),
     field(
@@ -154,7 +145,7 @@ pub(crate) static LIMITER: [Field; 33] = [
         Form::Either(
             &Form::Word(&["deny", "admit"]),
             &Form::Table(
-                &SHARE,
+                &BUCKET,
                 "{ limit = 100, rate = { amount = 50, interval = \"1 second\" } }",
             ),
         ),

@@ -37,6 +37,9 @@ impl Kind {
         const BUCKET: u64 = 56;
         match self {
             Kind::TokenBucket { .. } if self.is_new_when_full() => BUCKET,
+            Kind::Shares { .. } => BUCKET,
+            // All keys have one bucket.
+            Kind::Priorities { .. } => 0,
             _ => self.limiter_bytes(),
         }
     }
@@ -63,7 +66,7 @@ impl Kind {
     }
 
     /// Returns the bytes of a limiter of this kind, and of what it has allocated: exact, but for the
-    /// tables of a time zone. Allocates little, however much that is.
+    /// tables of a time zone; 0 if no key has one of its own. Allocates little, however much that is.
     #[must_use]
     pub fn own_bytes(&self) -> u64 {
         /// A pointer to a part, and its table of methods.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluicegate::{ManualClock, Rate};
 
 use super::{Kind, Unbuildable};
+use crate::CommonLimiter;
 
 /// The most requests that a weighted log remembers.
 const MAX_LINES: u64 = (1 << 24) - 2;
@@ -22,6 +23,9 @@ impl Kind {
     /// numbers takes.
     pub(crate) fn check(&self) -> Result<(), Unbuildable> {
         // The time on the clock does not affect whether it can be built.
+        if self.is_common() {
+            return CommonLimiter::new(self, Arc::new(ManualClock::new())).map(drop);
+        }
         self.small().limiter(Arc::new(ManualClock::new())).map(drop)
     }
 

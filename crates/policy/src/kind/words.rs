@@ -24,6 +24,12 @@ pub(super) fn token_bucket(quota: Quota, initial: u64, f: &mut fmt::Formatter<'_
     Ok(())
 }
 
+/// Describes a bucket that starts full and refills smoothly.
+pub(crate) fn burst(quota: Quota) -> String {
+    let (burst, permits) = (HumanCount(quota.burst()), HumanCount(quota.rate().permits()));
+    format!("{burst}, then {permits} per {}", format_duration(quota.rate().period()))
+}
+
 pub(super) fn per(rate: Rate) -> String {
     format!("{} per {}", HumanCount(rate.permits()), format_duration(rate.period()))
 }

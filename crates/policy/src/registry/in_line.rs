@@ -30,6 +30,10 @@ pub(super) type Line = Counted<Queued<Current<LimiterOfKind>, SharedClock>>;
 impl HasLine for LimiterOfKind {
     type Line = Line;
 
+    fn is_plain(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn has_waiters(line: &Self::Line) -> bool {
         line.limiter().has_waiters()
@@ -50,6 +54,10 @@ impl HasLine for LimiterOfKind {
 
 impl HasLine for Keys {
     type Line = QueuedKeys<Current<Keys>, [u8], SharedClock>;
+
+    fn is_plain(&self) -> bool {
+        !matches!(self, Keys::Common(_))
+    }
 
     #[inline(always)]
     fn has_waiters(line: &Self::Line) -> bool {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use sluicegate::settle::Receipt;
 use sluicegate::{Denied, Grant, KeyedLimiter};
 
-use super::keys::{Keys, each_store};
+use super::keys::Keys;
 use super::limiter_of_kind::if_counts;
-use super::shadow::{Pass, ShadowCounts};
+use super::shadow::{Pass, ShadowCounts, noted};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
 
@@ -184,12 +184,14 @@ impl KeyedHandle {
         permits: u64,
     ) -> Result<Pass, Denied> {
         let key = key.as_ref();
-        self.keys.look(
+        let mut source = None;
+        let pass = self.keys.look(
             key,
             permits,
-            |keys, permits| each_store!(keys, store => store.peek(key, permits)),
+            |keys, permits| noted(keys.peek_told(key, permits), &mut source),
             |line, permits| line.peek(key, permits),
-        )
+        )?;
+        Ok(pass.of(source))
     }
 
     /// Counts a denial that a look at a key has told, as if the permits had been asked for: in the statistics, and as an
@@ -284,7 +286,8 @@ macro_rules! keyed_limiter {
                 KeyedHandle::peek(self, key, permits)
             }
 
-            /// Makes the key full, and ends its penalty.
+            /// Makes the key full, and ends its penalty. The share of a tenant is not made full, since others rely on
+            /// theirs; the bucket of all classes is.
             fn reset(&self, key: &$Key) {
                 self.pardon(key);
                 self.keys.line().reset($bytes(key));

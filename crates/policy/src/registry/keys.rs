@@ -1,9 +1,10 @@
-//! The stores of keys: one of three, as the policy chose.
+//! The stores of keys: one of four, as the policy chose.
 //!
 //! | store | policies |
 //! |---|---|
 //! | `Buckets` | a token bucket that starts full, with the same numbers for every key |
 //! | `Table` | the same, with `store = "table"` |
+//! | `Common` | shares, and priorities: one limiter for all keys |
 //! | `Each` | any other |
 
 use std::hash::RandomState;
@@ -13,14 +14,14 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use sluicegate::bucket::Carry;
 use sluicegate::keyed::{Buckets, Each, PerKey};
 use sluicegate::settle::Receipt;
-use sluicegate::{Denied, Grant, KeyTable, Keyed, Limiter};
+use sluicegate::{Denied, Grant, KeyTable, Keyed, KeyedLimiter, Limiter};
 
 use super::build::Before;
 use super::change::Steps;
 use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::SharedClock;
-use crate::{Kind, LimiterPolicy, Room, Unbuildable};
+use crate::{CommonGrant, CommonLimiter, Kind, LimiterPolicy, Room, ShareCounts, Unbuildable};
 
 const CHECKED: &str = "limiters with these numbers were built before the store was";
 
@@ -29,6 +30,7 @@ const CHECKED: &str = "limiters with these numbers were built before the store w
 pub(crate) enum Keys {
     Buckets(Arc<Keyed<Vec<u8>, Buckets<SharedClock>>>),
     Table(Arc<KeyTable<[u8], RandomState, SharedClock>>),
+    Common(Arc<CommonLimiter>),
     Each(Arc<EachKey>),
 }
 
@@ -91,7 +93,7 @@ impl Limiter for KeyLimiter {
     }
 }
 
-/// Evaluates `$body` with `$store`, whichever of the three it is.
+/// Evaluates `$body` with `$store`, whichever of the four it is.
 macro_rules! each_store {
     ($keys:expr, $store:ident => $body:expr) => {
         match $keys {
@@ -102,6 +104,10 @@ macro_rules! each_store {
             }
             Keys::Table(store) => {
                 let $store = &**store;
+                $body
+            }
+            Keys::Common(limiter) => {
+                let $store = &**limiter;
                 $body
             }
             Keys::Each(each) => {
@@ -117,6 +123,9 @@ impl Keys {
     /// Creates the store of `policy`, without keys. Its limiters can be built.
     pub(super) fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks) -> Result<Keys, Unbuildable> {
         let (store, clock) = (policy.store, clocks.elapsed.clone());
+        if let Some(common) = CommonLimiter::new(&policy.kind, clock.clone())? {
+            return Ok(Keys::Common(Arc::new(common)));
+        }
         let max_keys = match (&policy.kind, store.room) {
             (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
                 let table = size.table(*quota, store.when_full, RandomState::new(), clock)?;
@@ -150,7 +159,7 @@ impl Keys {
         match self {
             Keys::Buckets(store) => then(Keyed::try_acquire(store, key, permits)),
             Keys::Table(table) => then(KeyTable::try_acquire(table, key, permits)),
-            Keys::Each(_) => then(self.try_acquire(key, permits)),
+            Keys::Common(_) | Keys::Each(_) => then(self.try_acquire(key, permits)),
         }
     }
 
@@ -159,6 +168,7 @@ impl Keys {
         match self {
             Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
             Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
+            Keys::Common(limiter) => limiter.try_acquire(key, permits),
             Keys::Each(each) => each.decide(
                 key,
                 || each.store.try_acquire(key, permits),
@@ -171,6 +181,7 @@ impl Keys {
         match self {
             Keys::Buckets(store) => store.try_acquire_up_to(key, permits),
             Keys::Table(table) => table.try_acquire_up_to(key, permits),
+            Keys::Common(limiter) => limiter.try_acquire_up_to(key, permits),
             Keys::Each(each) => each.decide(
                 key,
                 || each.store.try_acquire_up_to(key, permits),
@@ -221,20 +232,54 @@ impl Keys {
             (Keys::Table(table), Kind::TokenBucket { quota, .. }) => {
                 table.reconfigure(*quota).is_ok()
             }
+            // Its numbers change one after the other.
+            (Keys::Common(limiter), kind) => {
+                steps == Steps::Several && limiter.change(&old.kind, kind)
+            }
             (Keys::Each(each), _) => each.change(old, new, steps),
             _ => false,
         }
     }
 
-    /// Takes over what the keys of `old` have used, if its keys are known. Those of a table are not.
+    /// Takes over what the keys of `old` have used, if its keys are known. Those of a table are not, and the tenants of
+    /// shares are not either: of these, what all have used together.
     pub(super) fn take_over(&self, old: &Keys, policy: &LimiterPolicy) {
         match old {
             Keys::Buckets(store) => self.charge(store.iter()),
             Keys::Table(_) => {}
+            Keys::Common(from) => {
+                if let Keys::Common(limiter) = self {
+                    limiter.take_over(from);
+                }
+            }
             Keys::Each(from) => match self {
                 Keys::Each(each) => each.take_over(from, policy),
                 _ => self.charge(from.store.iter()),
             },
+        }
+    }
+
+    /// Takes permits as [`try_acquire`](Keys::try_acquire) does, and tells their source.
+    pub(super) fn try_acquire_told(&self, key: &[u8], permits: u64) -> Result<CommonGrant, Denied> {
+        match self {
+            Keys::Common(limiter) => limiter.decide(key, permits),
+            _ => self.try_acquire(key, permits).map(|grant| (grant, None)),
+        }
+    }
+
+    /// Returns the answer that [`try_acquire_told`](Keys::try_acquire_told) would give.
+    pub(super) fn peek_told(&self, key: &[u8], permits: u64) -> Result<CommonGrant, Denied> {
+        match self {
+            Keys::Common(limiter) => limiter.look(key, permits),
+            _ => each_store!(self, store => store.peek(key, permits)).map(|grant| (grant, None)),
+        }
+    }
+
+    /// Returns the permits that tenants were granted, if keys are tenants.
+    pub(super) fn share_counts(&self) -> Option<ShareCounts> {
+        match self {
+            Keys::Common(limiter) => limiter.counts(),
+            _ => None,
         }
     }
 

@@ -10,7 +10,10 @@ use super::Registry;
 use super::event::{Event, ReloadError};
 use super::names::{Form, Remote};
 use super::remote::ConnectError;
-use crate::{HierarchyHandle, Kind, LimiterPolicy, Policies, PolicyFile, SharedClock, Unbuildable};
+use crate::{
+    CommonLimiter, HierarchyHandle, KeyField, Kind, LimiterPolicy, Policies, PolicyFile,
+    SharedClock, Unbuildable,
+};
 
 impl Registry {
     /// Enforces `policies` from now on, and returns what has changed, which observers are told too.
@@ -196,6 +199,9 @@ impl Registry {
 /// Builds each limiter that `policy` describes, for a moment.
 pub(super) fn check(policy: &LimiterPolicy) -> Result<(), Unbuildable> {
     let clock: SharedClock = Arc::new(ManualClock::new());
+    if policy.key != [KeyField::All] && CommonLimiter::new(&policy.kind, clock.clone())?.is_some() {
+        return Ok(());
+    }
     let own = policy.overrides.values();
     let mut kinds = std::iter::once(&policy.kind).chain(own);
     kinds.try_for_each(|kind: &Kind| kind.limiter(clock.clone()).map(drop))

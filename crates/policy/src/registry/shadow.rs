@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use sluicegate::{Denied, Grant};
 
 use super::terms::Terms;
+use crate::{CommonGrant, PermitSource};
 
 /// The answer to a call that may go on: it was granted its permits, or denied by a limiter with `shadow`,
 /// which only counts what it would deny.
@@ -35,11 +36,17 @@ use super::terms::Terms;
 pub struct Pass {
     grant: Grant,
     denied: Option<Denied>,
+    source: Option<PermitSource>,
 }
 
 impl Pass {
     pub(super) fn granted(grant: Grant) -> Pass {
-        Pass { grant, denied: None }
+        Pass { grant, denied: None, source: None }
+    }
+
+    /// Notes the source of the permits, if they were granted.
+    pub(super) fn of(self, source: Option<PermitSource>) -> Pass {
+        Pass { source: source.filter(|_| !self.would_deny()), ..self }
     }
 
     /// Returns the grant. That of a call that would have been denied has charged nothing:
@@ -47,6 +54,13 @@ impl Pass {
     #[must_use]
     pub fn grant(&self) -> Grant {
         self.grant
+    }
+
+    /// Returns the source of the permits of a tenant: its own share, or permits that are lent. `None` unless the policy is of
+    /// shares.
+    #[must_use]
+    pub fn source(&self) -> Option<PermitSource> {
+        self.source
     }
 
     /// Returns true if the limiter would have denied the call, were it not for `shadow`.
@@ -119,8 +133,18 @@ pub(super) fn shown(
     match answer {
         Ok(grant) => Ok(Pass::granted(grant)),
         Err(denied) if terms.is_shadow => {
-            Ok(Pass { grant: denied.overruled(permits), denied: Some(denied) })
+            Ok(Pass { grant: denied.overruled(permits), denied: Some(denied), source: None })
         }
         Err(denied) => Err(denied),
     }
+}
+
+/// Returns the answer, and notes the source of its permits.
+pub(super) fn noted(
+    answer: Result<CommonGrant, Denied>,
+    source: &mut Option<PermitSource>,
+) -> Result<Grant, Denied> {
+    let (grant, of) = answer?;
+    *source = of;
+    Ok(grant)
 }

@@ -24,6 +24,9 @@ use crate::LimiterPolicy;
 pub(super) trait HasLine: Clone {
     type Line;
 
+    /// Returns true if callers are told no more than the limiter's own answer.
+    fn is_plain(&self) -> bool;
+
     /// Returns true if calls of the limiter itself could overtake anybody.
     fn has_waiters(line: &Self::Line) -> bool;
 
@@ -45,8 +48,8 @@ pub(super) struct Slot<L: HasLine> {
 /// A handle's copy of the limiter in force, and the slot where others may follow it.
 pub(super) struct Follower<L: HasLine> {
     own: InForce<L>,
-    /// The generation, unless the limiter is in `shadow`, its keys can offend, or its answers are counted:
-    /// then one that never is.
+    /// The generation, unless the limiter is in `shadow`, its keys can offend, its answers are counted, or tell the source of
+    /// permits: then one that never is.
     plain: u64,
     place: Arc<Place<L>>,
     slot: Arc<Slot<L>>,
@@ -100,8 +103,10 @@ impl<L: HasLine> Slot<L> {
     pub(super) fn follower(self: &Arc<Self>) -> Follower<L> {
         let own = InForce::clone(&self.place.in_force());
         // Generations that are in force are even.
-        let is_plain =
-            !own.terms.is_shadow && own.offenders.is_none() && self.place.answers.get().is_none();
+        let is_plain = own.limiter.is_plain()
+            && !own.terms.is_shadow
+            && own.offenders.is_none()
+            && self.place.answers.get().is_none();
         let plain = if is_plain { own.generation } else { u64::MAX };
         Follower { own, plain, place: Arc::clone(&self.place), slot: Arc::clone(self) }
     }

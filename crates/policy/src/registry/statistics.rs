@@ -8,6 +8,7 @@ use super::names::Form;
 use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
 use super::unasked::UnaskedCounts;
+use crate::ShareCounts;
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct LimiterStatistics {
     pub fallbacks: Option<FallbackCounts>,
     /// Leases of this process; `None` for a limiter that has none.
     pub leases: Option<LeaseStatistics>,
+    /// The permits that tenants were granted, assured and borrowed; `None` for a limiter without shares.
+    pub shares: Option<ShareCounts>,
     /// The permits that are left and the limit, as a grant tells them; `None` for a limiter with keys.
     pub state: Option<Grant>,
     /// Callers in line. For a limiter with keys, the keys that are waited for.
@@ -98,6 +101,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
                 shadow: slot.place.shadow.counts(),
                 fallbacks: None,
                 leases: None,
+                shares: None,
                 state: slot.line.peek(0).ok(),
                 waiting: slot.line.line().waiters(),
                 keys: None,
@@ -118,6 +122,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
             shadow: slot.shadow.counts(),
             fallbacks: Some(slot.fallbacks.counts()),
             leases: slot.leases(),
+            shares: None,
             state: None,
             waiting: 0,
             keys: None,
@@ -136,6 +141,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
                 shadow: slot.place.shadow.counts(),
                 fallbacks: None,
                 leases: None,
+                shares: slot.place.in_force().limiter.share_counts(),
                 state: None,
                 waiting: slot.line.lines(),
                 keys: Some(keys.len()),

@@ -8,7 +8,7 @@ use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Wait};
 use super::handle::{LimiterHandle, NO_KEY};
 use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
-use super::shadow::Pass;
+use super::shadow::{Pass, noted};
 use super::slot::{Follower, HasLine};
 
 /// A refusal of a caller that waits as long as its limiter's policy says.
@@ -337,11 +337,14 @@ impl KeyedHandle {
     #[cold]
     #[inline(never)]
     pub(super) fn pass(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, Denied> {
-        self.keys.pass(
+        // That of the last decision: those before it are void.
+        let mut source = None;
+        let pass = self.keys.pass(
             key,
             permits,
-            |keys, permits| keys.try_acquire(key, permits),
+            |keys, permits| noted(keys.try_acquire_told(key, permits), &mut source),
             |line, permits| line.try_acquire(key, permits),
-        )
+        )?;
+        Ok(pass.of(source))
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::ManualClock;
-use sluicegate_policy::{Kind, Policies};
+use sluicegate::{KeyedLimiter, ManualClock};
+use sluicegate_policy::{CommonLimiter, Kind, Policies};
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
 const SAMPLE: &str = include_str!("../../../cli/sample/policy.toml");
@@ -76,14 +76,25 @@ interval = "300 ms"
 fn admissions(kind: &Kind, waits_nanos: &[u64]) -> Vec<(u64, u64)> {
     let clock = Arc::new(ManualClock::new());
     clock.advance(START);
-    let limiter = kind.limiter(clock.clone()).unwrap();
+    // Of the keys that have one in common: the robot of the bundled policy, and several others.
+    let keys: [&[u8]; 4] = [b"127.0.0.50", b"a", b"b", b"POST"];
+    let common = CommonLimiter::new(kind, clock.clone()).unwrap();
+    let own = if common.is_none() { Some(kind.limiter(clock.clone()).unwrap()) } else { None };
+    let mut turn = keys.iter().cycle();
+    let mut is_granted = || match (&common, &own) {
+        (Some(common), _) => {
+            // Each of them is asked before a time is over.
+            (0..keys.len()).any(|_| common.try_acquire(turn.next().unwrap(), 1).is_ok())
+        }
+        (None, own) => own.as_ref().is_some_and(|limiter| limiter.try_acquire(1).is_ok()),
+    };
     let mut now = 0;
     let mut admitted = Vec::new();
     for wait in waits_nanos {
         now += wait;
         clock.advance(Duration::from_nanos(*wait));
         let mut count = 0;
-        while count < 2_000 && limiter.try_acquire(1).is_ok() {
+        while count < 2_000 && is_granted() {
             count += 1;
         }
         admitted.push((now, count));

@@ -8,6 +8,7 @@ use sluicegate_policy::{
     Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError, SharedClock,
 };
 
+mod common;
 mod counted;
 mod keys;
 mod levels;

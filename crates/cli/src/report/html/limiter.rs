@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::plot::times::{MOST_COLUMNS, Times};
-use super::{count, keys, peaks, share, stamp, waits};
+use super::{common, count, keys, peaks, share, stamp, waits};
 use crate::log::printable;
 use crate::policy::Cost;
 use crate::replay::{Bin, Judge, Replay};
@@ -74,6 +74,8 @@ impl<'a> Section<'a> {
                     }
                     (self.overrides())
                     (self.parts())
+                    @if let Some(shares) = &self.limiter.shares { (common::tenants(shares)) }
+                    @if !self.limiter.classes.is_empty() { (common::classes(&self.limiter.classes)) }
                     (self.penalty())
                     (self.as_stamped())
                     (keys::tables(self.limiter, self.judge, self.stamps, self.unit()))

@@ -59,6 +59,10 @@ impl Ideal {
                 let days = Days::of_budget(*amounts, zone);
                 Ideal::Window(Window::new(days.most().unwrap(), Counts::Calendar(days)))
             }
+            // That of no key: see `Common`.
+            Kind::Shares { quota, .. } | Kind::Priorities { quota, .. } => {
+                Ideal::Bucket(Bucket::smooth(*quota, quota.burst(), now))
+            }
             Kind::All(parts) => {
                 Ideal::All(parts.iter().map(|part| Ideal::new(part, now)).collect())
             }

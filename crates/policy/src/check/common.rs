@@ -1,0 +1,277 @@
+//! Kinds whose keys have one limiter in common: shares of tenants, and classes with reserves.
+
+use std::collections::HashMap;
+
+use humantime::format_duration;
+use sluicegate::share::Share;
+use sluicegate::{ConfigError, Quota, Rate};
+
+use super::given::{Given, texts, whole};
+use super::key::of_override;
+use super::kinds::{KINDS, KindFields};
+use super::{Checks, messages};
+use crate::kind::common::{ClassPolicy, ShareGroup, kept};
+use crate::problem::Problem;
+use crate::tree::Node;
+use crate::{KeyField, KeyPart, Kind, Unbuildable};
+
+/// Fields that a limiter has only if each key has one of its own, beside another store, and `wait`.
+pub(crate) const NOT_OF_COMMON: [&str; 3] = ["overrides", "max_keys", "when_full"];
+
+impl Checks<'_> {
+    /// Returns the shares of tenants.
+    pub(super) fn shares(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let quota = self.quota(given);
+        let nodes = given.get("shares")?.list()?;
+        let weighted = nodes.iter().find(|node| node.get("weight").is_some());
+        let mut groups = if let Some(weighted) = weighted {
+            self.by_weight(quota?, nodes, weighted)?
+        } else {
+            let groups: Vec<_> = nodes.iter().map(|node| self.assured(given, node)).collect();
+            groups.into_iter().collect::<Option<Vec<_>>>()?
+        };
+        for (group, node) in groups.iter_mut().zip(nodes) {
+            if let Some(ceiling) = node.get("ceiling") {
+                let quota = self.bucket(given, "shares.ceiling", ceiling)?;
+                self.ceiling_covers(group.share.assured(), quota, ceiling)?;
+                group.share = group.share.with_ceiling(quota);
+            }
+        }
+        let quota = quota?;
+        let kind = Kind::Shares { quota, groups };
+        match kind.check() {
+            Ok(()) => {
+                self.warn_of_loans(given, &kind);
+                Some(kind)
+            }
+            Err(Unbuildable::Config(
+                error @ (ConfigError::AssuredRate { .. } | ConfigError::AssuredBurst { .. }),
+            )) => self.report(too_much_assured(given, &error)),
+            Err(error) => self.unbuildable(given, &error),
+        }
+    }
+
+    /// Returns a group with an assured quota for each tenant.
+    fn assured(&mut self, given: &Given<'_>, node: &Node) -> Option<ShareGroup> {
+        let assured = self.bucket(given, "shares.assured", node.get("assured")?)?;
+        Some(group(node, Share::new(assured)))
+    }
+
+    /// Returns the groups whose quotas are by weight.
+    fn by_weight(
+        &mut self,
+        quota: Quota,
+        nodes: &[Node],
+        weighted: &Node,
+    ) -> Option<Vec<ShareGroup>> {
+        // One that has both has been reported.
+        let mut others = nodes.iter().filter(|node| node.get("weight").is_none());
+        if let Some(assured) = others.find_map(|node| node.get("assured")) {
+            let other = weighted.get("weight").unwrap_or(weighted);
+            return self.report(messages::not_beside("weight", other, "assured", assured));
+        }
+        let weight = |node: &Node| {
+            node.get("weight").and_then(whole).map(|own| u32::try_from(own).unwrap_or(u32::MAX))
+        };
+        let weights = nodes
+            .iter()
+            .map(|node| Some((weight(node)?, places(node))))
+            .collect::<Option<Vec<_>>>()?;
+        match Share::by_weight(quota, weights) {
+            Ok(shares) => {
+                Some(nodes.iter().zip(shares).map(|(node, share)| group(node, share)).collect())
+            }
+            Err(ConfigError::Weight { weight: small, sum }) => {
+                let node = nodes
+                    .iter()
+                    .find_map(|node| node.get("weight").filter(|node| whole(node) == Some(small)));
+                let label = format!(
+                    "of {sum}, all weights together, it is worth less than a permit of half of the `limit`: expected a \
+                     greater weight or `limit`, or fewer `tenants`"
+                );
+                self.wrong("shares.weight", node.unwrap_or(weighted), label)
+            }
+            // A number of tenants that has been reported.
+            Err(_) => None,
+        }
+    }
+
+    fn ceiling_covers(&mut self, assured: Quota, ceiling: Quota, node: &Node) -> Option<()> {
+        let product =
+            |one: Rate, other: Rate| u128::from(one.permits()) * other.period().as_nanos();
+        let (own, most) = (assured.rate(), ceiling.rate());
+        if ceiling.burst() < assured.burst() {
+            let label = format!("must be at least {}, the assured limit", assured.burst());
+            return self.wrong("shares.ceiling.limit", node.get("limit")?, label);
+        }
+        if product(most, own) < product(own, most) {
+            let label = format!(
+                "must be at least the assured rate, {} per {}",
+                own.permits(),
+                format_duration(own.period())
+            );
+            return self.wrong("shares.ceiling.rate", node.get("rate")?, label);
+        }
+        Some(())
+    }
+
+    /// Warns if nothing can ever be lent.
+    fn warn_of_loans(&mut self, given: &Given<'_>, kind: &Kind) {
+        let Kind::Shares { quota, groups } = kind else { return };
+        if let (Some(limit), 0) = (given.get("limit"), quota.burst().saturating_sub(kept(groups))) {
+            let label =
+                "all of it is assured, so nothing can be lent: twice as much is a good beginning";
+            self.warn("limit", limit, label);
+        }
+    }
+
+    /// Returns the classes, and what each leaves.
+    pub(super) fn priorities(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let quota = self.quota(given);
+        let node = given.get("classes")?;
+        let nodes = node.list()?;
+        let quota = quota?;
+        let mut classes: Vec<ClassPolicy> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let name = node.get("name")?;
+            if classes.iter().any(|other| Some(other.name.as_str()) == name.text()) {
+                return self.wrong("classes.name", name, "expected a name that no other class has");
+            }
+            classes.push(self.class(quota, node)?);
+        }
+        match Kind::check_reserves(quota, &classes) {
+            Ok(()) => Some(Kind::Priorities { quota, classes }),
+            Err(error) => self.wrong("classes", node, messages::rule(&error)),
+        }
+    }
+
+    fn class(&mut self, quota: Quota, node: &Node) -> Option<ClassPolicy> {
+        let name = node.get("name")?.text()?.to_owned();
+        let values = node.get("values").map(texts).unwrap_or_default();
+        let values = match &values[..] {
+            [] => vec![name.clone()],
+            given => given.iter().map(|&text| text.to_owned()).collect(),
+        };
+        let (path, node, reserve) = match (node.get("reserve"), node.get("reserve_percent")) {
+            (Some(permits), Some(percent)) => {
+                let problem = messages::not_beside("reserve", permits, "reserve_percent", percent);
+                return self.report(problem);
+            }
+            (None, None) => return Some(ClassPolicy { name, values, reserve: 0 }),
+            (Some(permits), None) => ("classes.reserve", permits, whole(permits)?),
+            (None, Some(percent)) => {
+                let permits = u128::from(quota.burst()) * u128::from(whole(percent)?);
+                let permits = u64::try_from(permits.div_ceil(100)).unwrap_or(u64::MAX);
+                ("classes.reserve_percent", percent, permits)
+            }
+        };
+        if reserve >= quota.burst() {
+            let label = format!(
+                "must be less than the limit of {}: no request of this class would ever be granted",
+                quota.burst()
+            );
+            return self.wrong(path, node, label);
+        }
+        Some(ClassPolicy { name, values, reserve })
+    }
+
+    /// Reports the fields of a limiter whose keys have one in common that it has only if each key has one of its own; keys that
+    /// are there twice; and a key by which requests do not differ. Returns the kind with its keys as requests have them.
+    pub(super) fn common(
+        &mut self,
+        given: &Given<'_>,
+        key: &[KeyPart],
+        kind: Option<Kind>,
+    ) -> Option<Kind> {
+        let policy = given.word("policy")?;
+        let is_common = |kind: &&KindFields| kind.policy == policy && kind.is_common;
+        let Some(fields) = KINDS.iter().find(is_common) else { return kind };
+        for field in NOT_OF_COMMON.into_iter().chain(["wait"]) {
+            let is_default = given.word(field) == Some("refuse");
+            if let (Some(node), false) = (given.get(field), is_default) {
+                self.errors.push(messages::not_of_common(field, node.span.clone(), policy));
+            }
+        }
+        let (list, names) = match fields.needed {
+            [.., "shares"] => ("shares", "tenants"),
+            _ => ("classes", "values"),
+        };
+        if *key == [KeyField::All] {
+            let example = self.in_format("{ header = \"x-tenant\" }");
+            let label = format!(
+                "expected a field by which requests differ, such as {example}: its value is looked for in `{list}`"
+            );
+            let problem = Problem::new(given.place_of("key"), "key", "`key` is \"all\"", label);
+            return self.report(problem);
+        }
+        self.keys_differ(given, key, list, names);
+        kind.map(|kind| kind.with_keys(|text| of_override(key, text)))
+    }
+
+    fn keys_differ(&mut self, given: &Given<'_>, key: &[KeyPart], list: &str, names: &str) {
+        let path = messages::path(list, names);
+        let mut seen: HashMap<String, &Node> = HashMap::new();
+        let mut others: Option<&Node> = None;
+        for node in given.get(list).and_then(Node::list).unwrap_or_default() {
+            let Some(own) = node.get(names).or_else(|| node.get("name")) else { continue };
+            if whole(own).is_some() {
+                if let Some(first) = others.replace(own) {
+                    let label = "expected a single group of all tenants that no group names";
+                    let problem = self.wrong_value(&path, own, label);
+                    self.errors.push(problem.with_context(first.span.clone(), "the first"));
+                }
+                continue;
+            }
+            if key.len() > 1 {
+                let problem = self.wrong_value(&path, own, messages::NAMES_OF_ONE_FIELD);
+                self.errors.push(problem.with_context(given.place_of("key"), "this has several"));
+                continue;
+            }
+            for text in texts(own) {
+                if let Some(first) = seen.insert(of_override(key, text), own) {
+                    let title = format!("`{path}` has \"{}\" twice", messages::cut(text));
+                    let label = "expected each key once";
+                    let problem = Problem::new(own.span.clone(), path.clone(), title, label);
+                    self.errors.push(problem.with_context(first.span.clone(), "the first"));
+                }
+            }
+        }
+    }
+}
+
+fn group(node: &Node, share: Share) -> ShareGroup {
+    let tenants = node.get("tenants").map(texts).unwrap_or_default();
+    let tenants = tenants.into_iter().map(str::to_owned).collect();
+    ShareGroup { tenants, share: share.with_tenants(places(node)) }
+}
+
+/// Returns the number of places that a group has.
+fn places(node: &Node) -> usize {
+    let Some(tenants) = node.get("tenants") else { return 0 };
+    match whole(tenants) {
+        Some(places) => usize::try_from(places).unwrap_or(usize::MAX),
+        None => texts(tenants).len(),
+    }
+}
+
+/// Returns the problem that the tenants are assured more than there is, with the sum.
+fn too_much_assured(given: &Given<'_>, error: &ConfigError) -> Problem {
+    let (field, sum, most, of) = match error {
+        ConfigError::AssuredRate { sum, permits, period } => {
+            let per = format!(" per {}", format_duration(*period));
+            ("rate", format!("{sum}{per}"), format!("{permits}{per}"), "rate.amount")
+        }
+        ConfigError::AssuredBurst { sum, burst } => {
+            ("limit", sum.to_string(), burst.to_string(), "limit")
+        }
+        _ => ("shares", String::new(), String::new(), "shares"),
+    };
+    let title = format!("all tenants together are assured a `{field}` of {sum}");
+    let label = format!(
+        "must be at most {most}, the `{field}` for all: expected a smaller `assured.{of}`, fewer `tenants`, or a greater \
+         `{of}` for all"
+    );
+    let path = format!("shares.assured.{field}");
+    Problem::new(given.place_of("shares"), path, title, label)
+        .with_context(given.place_of(field), "this is for all tenants together")
+}

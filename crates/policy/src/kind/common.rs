@@ -1,0 +1,145 @@
+//! Kinds whose keys have one limiter in common: groups of tenants, and classes of requests.
+
+use std::fmt;
+
+use indicatif::HumanCount;
+use sluicegate::share::Share;
+use sluicegate::{ConfigError, Quota};
+
+use super::{Kind, words};
+
+/// Tenants that have equal shares of a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareGroup {
+    /// The keys of its tenants, each of which has a place of its own. Empty for the group of all others.
+    pub tenants: Vec<String>,
+    /// The share of each tenant, with the number of places.
+    pub share: Share,
+}
+
+/// A class of requests, and the permits that it leaves to the classes before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassPolicy {
+    /// The name, which answers tell.
+    pub name: String,
+    /// The keys of its requests.
+    pub values: Vec<String>,
+    /// The permits that have to remain when a request of the class is granted.
+    pub reserve: u64,
+}
+
+impl Kind {
+    /// Returns true if all keys have one limiter in common, so that a key has none by itself.
+    #[must_use]
+    pub fn is_common(&self) -> bool {
+        matches!(self, Kind::Shares { .. } | Kind::Priorities { .. })
+    }
+
+    /// Returns the class of a key: that which has it among its values, or else the last one. `None` for a limiter
+    /// without classes.
+    #[must_use]
+    pub fn class_of(&self, key: &[u8]) -> Option<&ClassPolicy> {
+        let Kind::Priorities { classes, .. } = self else { return None };
+        let has_key = |class: &&ClassPolicy| class.values.iter().any(|own| own.as_bytes() == key);
+        classes.iter().find(has_key).or(classes.last())
+    }
+
+    /// Returns the kind with its keys as `spelled` writes them.
+    pub(crate) fn with_keys(mut self, spelled: impl Fn(&str) -> String) -> Kind {
+        self.keys_mut().for_each(|key| *key = spelled(key));
+        self
+    }
+
+    fn keys_mut(&mut self) -> Box<dyn Iterator<Item = &mut String> + '_> {
+        match self {
+            Kind::Shares { groups, .. } => {
+                Box::new(groups.iter_mut().flat_map(|group| &mut group.tenants))
+            }
+            Kind::Priorities { classes, .. } => {
+                Box::new(classes.iter_mut().flat_map(|class| &mut class.values))
+            }
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// Checks that each reserve leaves something.
+    pub(crate) fn check_reserves(quota: Quota, classes: &[ClassPolicy]) -> Result<(), ConfigError> {
+        if !(1..=64).contains(&classes.len()) {
+            return Err(ConfigError::Count { count: classes.len() });
+        }
+        let limit = quota.burst();
+        match classes.iter().find(|class| class.reserve >= limit) {
+            Some(class) => Err(ConfigError::Reserve { reserve: class.reserve, limit }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the sum of all assured bursts: the permits that are never lent.
+pub(crate) fn kept(groups: &[ShareGroup]) -> u64 {
+    let bursts = groups
+        .iter()
+        .map(|group| group.share.assured().burst().saturating_mul(group.share.tenants() as u64));
+    bursts.fold(0, u64::saturating_add)
+}
+
+/// Returns the most permits that a tenant may ever be granted at once, assured or lent.
+pub(super) fn most_of_groups(quota: Quota, groups: &[ShareGroup]) -> u64 {
+    let lent = quota.burst().saturating_sub(kept(groups));
+    let of_group = |group: &ShareGroup| {
+        let own = group.share.assured().burst();
+        let below = |ceiling: Quota| ceiling.burst().saturating_sub(own);
+        own.max(group.share.ceiling().map_or(lent, |ceiling| lent.min(below(ceiling))))
+    };
+    groups.iter().map(of_group).max().unwrap_or(0)
+}
+
+/// Writes the limit for all, and that of each group.
+pub(super) fn write_shares(
+    quota: Quota,
+    groups: &[ShareGroup],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "shares of {}", words::burst(quota))?;
+    for group in groups {
+        write!(f, "; {group}: {}", words::burst(group.share.assured()))?;
+        if let Some(ceiling) = group.share.ceiling() {
+            write!(f, ", at most {}", words::burst(ceiling))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the limit, and the reserve of each class.
+pub(super) fn write_classes(
+    quota: Quota,
+    classes: &[ClassPolicy],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "priorities: {}", words::burst(quota))?;
+    for (place, class) in classes.iter().enumerate() {
+        let name = crate::escaped(&class.name);
+        write!(f, "{} {name}", if place == 0 { ";" } else { "," })?;
+        if class.reserve > 0 {
+            write!(f, " leaves {}", HumanCount(class.reserve))?;
+        }
+    }
+    Ok(())
+}
+
+/// Names the tenants: the only one, the first of several, or the number of others.
+impl fmt::Display for ShareGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.tenants[..] {
+            [] if self.share.tenants() == 1 => f.write_str("one other"),
+            [] => write!(f, "each of {} others", HumanCount(self.share.tenants() as u64)),
+            [only] => f.write_str(&crate::escaped(only)),
+            [first, second] => {
+                write!(f, "each of {} and {}", crate::escaped(first), crate::escaped(second))
+            }
+            [first, others @ ..] => {
+                write!(f, "each of {} and {} more", crate::escaped(first), others.len())
+            }
+        }
+    }
+}
