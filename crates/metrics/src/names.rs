@@ -71,6 +71,7 @@ pub(crate) const LEASED_KEYS: &str = "sluicegate_leased_keys";
 pub(crate) const LEASED_PERMITS: &str = "sluicegate_leased_permits";
 pub(crate) const LEASES: &str = "sluicegate_lease_requests_total";
 pub(crate) const LEASES_BACK: &str = "sluicegate_lease_returned_permits_total";
+pub(crate) const SHARE_PERMITS: &str = "sluicegate_share_permits_total";
 pub(crate) const FALLBACKS: &str = "sluicegate_fallbacks_total";
 
 /// All metrics that this crate publishes.
@@ -113,6 +114,11 @@ pub const METRICS: &[Metric] = &[
         FALLBACKS,
         &["limiter", "answer"],
         "Requests to which the server of a limiter gave no answer, by the one that they got.",
+    ),
+    counter(
+        SHARE_PERMITS,
+        &["limiter", "source"],
+        "Permits that tenants with shares were granted, by their source: assured or borrowed.",
     ),
     gauge(LEASED_KEYS, "Keys of which this process holds leased permits."),
     gauge(LEASED_PERMITS, "Permits that are left in the leases of this process."),

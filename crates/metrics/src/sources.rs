@@ -127,6 +127,14 @@ impl Source for sluicegate_policy::Registry {
             sample.counter(names::HEALED, &labels, own.healed);
             sample.counter(names::SHADOW_DECISIONS, &labels, own.shadow.decided);
             sample.counter(names::SHADOW_DENIALS, &labels, own.shadow.would_deny);
+            if let Some(shares) = own.shares {
+                for (source, permits) in
+                    [("assured", shares.assured), ("borrowed", shares.borrowed)]
+                {
+                    let labels = [("limiter", name), ("source", source)];
+                    sample.counter(names::SHARE_PERMITS, &labels, permits);
+                }
+            }
             if let Some(leases) = own.leases {
                 sample.gauge(names::LEASED_KEYS, name, leases.keys as u64);
                 sample.gauge(names::LEASED_PERMITS, name, leases.permits);

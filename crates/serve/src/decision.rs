@@ -23,7 +23,7 @@ mod seconds;
 mod several;
 pub(crate) mod whole;
 
-pub use self::answer::{Answer, Decision, Reason};
+pub use self::answer::{Answer, Decision, Reason, Share};
 pub(crate) use self::ask::Ask;
 pub use self::check::{Check, kept_key};
 pub use self::check_error::CheckError;

@@ -5,6 +5,7 @@ mod auth;
 mod batch;
 mod bounds;
 mod check;
+mod common;
 mod connections;
 mod deciding;
 mod description;

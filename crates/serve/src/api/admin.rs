@@ -48,7 +48,8 @@ pub(super) struct Reloaded {
     events: Vec<String>,
 }
 
-/// Makes a limiter, or the limiter of a key, full again, and ends its penalty. `cost` is of no use here.
+/// Makes a limiter, or the limiter of a key, full again, and ends its penalty. `cost` is of no use here. Of a limiter with
+/// classes, all are full again; the share of a tenant stays as it is, since others rely on theirs, and only its penalty ends.
 #[utoipa::path(
     post,
     path = "/v1/reset",
@@ -60,6 +61,7 @@ pub(super) struct Reloaded {
         (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 403, description = "The service has no token, or a page of another site has sent this", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 409, description = "The limiter has shares, of which none is made full, and no penalty", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),
@@ -73,6 +75,13 @@ pub(super) async fn reset(
     let check: Check<'_> = body.read()?;
     let in_force = service.limiters().load();
     let ask = check.resolve(&in_force, service.limiters().registry())?.with_whole_key()?;
+    if !ask.can_be_reset() {
+        let detail = format!(
+            "limiter {:?} has shares: none of them is made full, since the others rely on theirs",
+            ask.limiter().name()
+        );
+        return Err(Failure::new(StatusCode::CONFLICT, detail));
+    }
     match ask.reset().await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use sluicegate::{Denied, Grant};
+use sluicegate_policy::PermitSource;
 use utoipa::ToSchema;
 
 use super::seconds::Seconds;
@@ -38,6 +39,13 @@ pub struct Answer<'l> {
     /// counted from 0. 0 for any other limiter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<usize>,
+    /// Source of the permits of a tenant that shares the limit, if they were granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+    /// Class of the key, of a limiter with priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "batch")]
+    pub class: Option<&'l str>,
     /// True if it would be denied, were it not for the `shadow` of the policy.
     #[serde(skip_serializing_if = "is_false")]
     pub would_deny: bool,
@@ -62,6 +70,25 @@ pub enum Decision {
     Granted,
     /// Nothing was taken.
     Denied,
+}
+
+/// The source of the permits of a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Its own share.
+    Assured,
+    /// Permits that others leave idle, and that are lent.
+    Borrowed,
+}
+
+impl From<PermitSource> for Share {
+    fn from(source: PermitSource) -> Share {
+        match source {
+            PermitSource::Assured => Share::Assured,
+            PermitSource::Borrowed => Share::Borrowed,
+        }
+    }
 }
 
 /// The reason of a denial, by the word that the metrics have for it.
@@ -101,6 +128,8 @@ impl<'l> Answer<'l> {
             retry_after: None,
             reason: None,
             which: None,
+            share: None,
+            class: None,
             would_deny: false,
             fallback: false,
             held: None,
@@ -123,6 +152,8 @@ impl<'l> Answer<'l> {
             retry_after: denied.retry_after().map(Seconds),
             reason: Some(reason),
             which: Some(denied.which()),
+            share: None,
+            class: None,
             would_deny: false,
             fallback: false,
             held: None,
@@ -163,6 +194,8 @@ impl<'l> Answer<'l> {
             retry_after: None,
             reason: Some(reason),
             which: None,
+            share: None,
+            class: None,
             would_deny: false,
             fallback: false,
             held: None,

@@ -8,10 +8,10 @@ use sluicegate::settle::Receipt;
 use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, Grant, KeyedLimiter, Limiter};
 use sluicegate_policy::{
-    KeyOutcome, OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
+    KeyOutcome, Kind, OffenceError, Pass, RemoteFailure, RemotePass, RemoteRefusal, WaitError,
 };
 
-use super::answer::{Answer, Decision, Reason};
+use super::answer::{Answer, Decision, Reason, Share};
 use super::check_error::CheckError;
 use crate::bounded_key::bound;
 use crate::limiters::{Handle, NamedLimiter};
@@ -167,9 +167,10 @@ impl<'l> Ask<'l> {
         }
     }
 
-    /// Returns the name of the limiter, and the key.
+    /// Returns the name of the limiter, and the key: requests for the same ones take of one balance. All classes do.
     pub(crate) fn limiter_and_key(&self) -> (&'l str, &[u8]) {
-        (self.limiter.name(), &self.key)
+        let has_classes = matches!(self.limiter.policy().kind, Kind::Priorities { .. });
+        (self.limiter.name(), if has_classes { &[] } else { &self.key })
     }
 
     pub(crate) fn permits(&self) -> u64 {
@@ -178,7 +179,9 @@ impl<'l> Ask<'l> {
 
     /// Returns true if the limiter can give back permits that were taken: none takes any for a key that lacks a value.
     pub(crate) fn is_revocable(&self) -> bool {
-        !self.limiter.policy().shadow
+        let policy = self.limiter.policy();
+        !policy.shadow
+            && !policy.kind.is_common()
             && !matches!(self.limiter.handle(), Handle::Remote(_))
             && self.lacking.is_none()
     }
@@ -198,7 +201,7 @@ impl<'l> Ask<'l> {
     }
 
     /// Takes the permits so that they can be given back; `None` for a limiter that gives nothing back: one on a server,
-    /// or one with `shadow`, and for a key that lacks a value.
+    /// one with `shadow`, one that all keys have in common, and for a key that lacks a value.
     pub(crate) fn take_revocable(&self) -> Option<Result<Receipt<'_>, Denied>> {
         if !self.is_revocable() {
             return None;
@@ -210,7 +213,13 @@ impl<'l> Ask<'l> {
         })
     }
 
-    /// Makes the limiter, or that of the key, full again, and ends its penalty.
+    /// Returns false if a reset would do nothing: the share of a tenant is never made full, since others rely on theirs.
+    pub(crate) fn can_be_reset(&self) -> bool {
+        let policy = self.limiter.policy();
+        policy.penalty.is_some() || !matches!(policy.kind, Kind::Shares { .. })
+    }
+
+    /// Makes the limiter, or that of the key, full again, and ends its penalty. The share of a tenant stays as it is.
     ///
     /// # Errors
     ///
@@ -246,7 +255,7 @@ impl<'l> Ask<'l> {
     }
 
     pub(crate) fn granted(&self, grant: &Grant) -> Answer<'l> {
-        Answer::granted(self.limiter.name(), self.permits, grant)
+        self.of_class(Answer::granted(self.limiter.name(), self.permits, grant))
     }
 
     pub(crate) fn denied(&self, denied: &Denied) -> Answer<'l> {
@@ -257,15 +266,21 @@ impl<'l> Ask<'l> {
         };
         match left {
             Some(left) => Answer::penalized(self.limiter.name(), self.permits, left),
-            None => Answer::denied(self.limiter.name(), self.permits, denied),
+            None => self.of_class(Answer::denied(self.limiter.name(), self.permits, denied)),
         }
+    }
+
+    /// Names the class of the key, if the limiter has classes.
+    fn of_class(&self, answer: Answer<'l>) -> Answer<'l> {
+        let class = self.limiter.policy().kind.class_of(&self.key);
+        Answer { class: class.map(|class| class.name.as_str()), ..answer }
     }
 
     fn passed(&self, pass: &Pass) -> Answer<'l> {
         match pass.denied() {
             // A limiter with `shadow`: the state that is told is that of the denial.
             Some(denied) => self.denied(&denied).overruled(),
-            None => self.granted(&pass.grant()),
+            None => Answer { share: pass.source().map(Share::from), ..self.granted(&pass.grant()) },
         }
     }
 

@@ -30,8 +30,9 @@ impl<'l> AllOrNone<'l> {
     /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
     /// limiter are looked at for their sum. A denial by that look counts as one by the limiter: in its statistics,
     /// and as an offence. If another caller is faster at one of them after that, the permits of those before it are
-    /// given back as far as their limiters can, and stay spent otherwise; limiters on a server and those with
-    /// `shadow` are asked last, and give nothing back. No limit is ever exceeded.
+    /// given back as far as their limiters can, and stay spent otherwise; limiters on a server, those with
+    /// `shadow`, and those that all keys have in common are asked last, and give nothing back. A look at what can be lent to
+    /// a tenant does not count what other tenants of the batch are about to take. No limit is ever exceeded.
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let looks = look(asks).await;
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {

@@ -42,6 +42,20 @@ key = "client"
 limit = 1
 interval = "1 day"
 shadow = true
+
+[limiters.tenants]
+key = { header = "x-tenant" }
+policy = "shares"
+limit = 8
+rate = { amount = 1, interval = "1 day" }
+shares = [{ tenants = "acme", assured = { limit = 3, rate = { amount = 1, interval = "1 day" } } }]
+
+[limiters.classes]
+key = { header = "x-class" }
+policy = "priorities"
+limit = 4
+rate = { amount = 1, interval = "1 day" }
+classes = [{ name = "pay" }, { name = "rest", reserve_percent = 50 }]
 "#;
 
 const YAML: &str = "
@@ -68,6 +82,10 @@ descriptors:
         rate_limit: { limiter: pages }
   - key: window
     rate_limit: { unit: day, requests_per_unit: 2 }
+  - key: x-tenant
+    rate_limit: { limiter: tenants }
+  - key: x-class
+    rate_limit: { limiter: classes }
 ";
 
 fn file() -> (tempfile::TempDir, PathBuf) {
@@ -108,6 +126,34 @@ async fn a_sliding_window_decides_by_the_clients_network_as_the_policy_says() {
     assert!(answer.statuses[0].duration_until_reset.unwrap().seconds > 3_000);
     let answer = served.ask(request("d", &[("remote_address", "2001:db8:1::4")])).await.unwrap();
     assert_eq!(codes(&answer), [Code::Ok, Code::Ok]);
+}
+
+#[tokio::test]
+async fn tenants_have_their_shares_and_classes_leave_their_reserves() {
+    let served = served().await;
+    // Strangers borrow what is not assured to the tenant, which has its share nevertheless.
+    for (entry, granted) in [
+        (("x-tenant", "stranger"), 5),
+        (("x-tenant", "acme"), 3),
+        (("x-class", "made up"), 2),
+        (("x-class", "rest"), 0),
+        (("x-class", "pay"), 2),
+    ] {
+        for number in 0..granted + 2 {
+            let answer = served.ask(request("d", &[entry])).await.unwrap();
+            let code = if number < granted { Code::Ok } else { Code::OverLimit };
+            assert_eq!(answer.overall_code(), code, "{entry:?} {number}");
+        }
+    }
+    // Two classes of one request take of one balance: all or nothing.
+    let served = self::served().await;
+    let both = of(&[&[("x-class", "pay")], &[("x-class", "rest")]]);
+    assert_eq!(served.ask(both.clone()).await.unwrap().overall_code(), Code::Ok);
+    assert_eq!(served.ask(both).await.unwrap().overall_code(), Code::OverLimit);
+    assert_eq!(
+        served.ask(request("d", &[("x-class", "pay")])).await.unwrap().statuses[0].limit_remaining,
+        1
+    );
 }
 
 #[tokio::test]
@@ -189,7 +235,7 @@ async fn a_limiter_that_the_policy_has_no_more_is_unavailable_and_an_unknown_one
     served.clock.advance(Duration::from_secs(1));
     fs::write(&path, YAML.replace("limiter: all", "limiter: al")).unwrap();
     let error = served.limits.reload().unwrap_err().to_string();
-    let words = "descriptors[3].rate_limit.limiter: is \"al\": must be one of the policy's: all, both, logins, pages, tried";
+    let words = "descriptors[3].rate_limit.limiter: is \"al\": must be one of the policy's: all, both, classes, logins, pages, tenants, tried";
     assert!(error.contains(words), "{error}");
     let registry = served.registry.clone();
     let policies = sluicegate_policy::Policies::from_toml(
