@@ -5,6 +5,7 @@
 //! | `limit`, `request_key` | one limit: a limiter, and the key of a request |
 //! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
+//! | `by_share` | shares of tenants, and classes of requests with reserves |
 //! | `penalized` | refusals for a time after a number of offences |
 //! | `remote` | limits whose decisions are made elsewhere |
 //! | `by_policy` | limits of a registry: the costs, the waits and the penalties of their policies |
@@ -25,6 +26,7 @@ mod after;
 mod body;
 #[cfg(feature = "policy")]
 mod by_policy;
+mod by_share;
 mod charge;
 mod claim;
 mod concurrency;
@@ -73,6 +75,7 @@ use self::timer::SharedTimer;
 pub use self::body::LimitedBody;
 #[cfg(feature = "policy")]
 pub use self::by_policy::ByPolicy;
+pub use self::by_share::{ByPriority, ByShare};
 pub use self::charge::Charge;
 pub use self::concurrency::Concurrency;
 pub use self::counts::{LayerCounts, RefusalCount};

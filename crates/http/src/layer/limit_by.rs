@@ -17,6 +17,7 @@ use crate::fields::PolicyState;
 /// | a [`Settled`](super::Settled) | take an estimate, which is settled when the response is known |
 /// | a [`Remote`](super::Remote) | are decided elsewhere, such as in a database |
 /// | a `ByPolicy` (feature `policy`) | cost, wait and are penalized as the policy of a registry says |
+/// | a [`ByShare`](super::ByShare) or a [`ByPriority`](super::ByPriority) | have a share of a limit, or leave a reserve to others |
 /// | a [`Penalized`](super::Penalized) | are refused for a time after a number of offences |
 /// | a [`Concurrency`](super::Concurrency) | hold a place in flight until the response has ended |
 ///

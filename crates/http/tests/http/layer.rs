@@ -31,6 +31,7 @@ mod plain;
 mod service;
 mod settled;
 mod several;
+mod shares;
 
 type Body = Vec<u8>;
 type Fields = &'static [(&'static str, &'static str)];

@@ -1,0 +1,154 @@
+//! Limits of which each tenant has a share, and limits that refuse some classes of requests before others.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluicegate::Clock;
+use sluicegate::clock::DefaultClock;
+use sluicegate::share::{Leaving, Priorities, ShareGrant, Shares};
+
+use super::refusal::RefusalReason;
+use super::take::{Take, Taken, looked};
+use crate::fields::PolicyState;
+
+/// A limit of which each tenant has a share: for [`Limit::per_key`](super::Limit::per_key), whose function finds the tenant
+/// of a request.
+///
+/// Whoever chooses the tenant chooses the share. So the function has to find what a client cannot write: a user who has
+/// signed in, the owner of an API key that was checked, or a field that the gateway sets and takes from clients. A tenant that
+/// is made up takes one of the places of its group, or has none and can only borrow.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::quota;
+/// use sluicegate::share::{Share, Shares};
+/// use sluicegate_http::layer::{ByShare, Limit};
+///
+/// const PAID: usize = 0;
+/// const FREE: usize = 1;
+///
+/// /// The tenant that a layer around this one has found.
+/// #[derive(Clone)]
+/// struct Tenant(String);
+///
+/// let shares = Arc::new(Shares::new(quota!(1_000 / second, burst 400), [
+///     Share::new(quota!(150 / second, burst 30)).with_tenants(4),
+///     Share::new(quota!(10 / second, burst 2)).with_tenants(40),
+/// ])?);
+/// let group = |tenant: &str| if tenant.starts_with("paid-") { PAID } else { FREE };
+/// let limit = Limit::per_key(ByShare::new(shares, group), |request| {
+///     request.extensions.get().map(|Tenant(tenant)| tenant.as_str()).into()
+/// });
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+pub struct ByShare<C: Clock = DefaultClock> {
+    shares: Arc<Shares<String, C>>,
+    group: Box<dyn Fn(&str) -> usize + Send + Sync>,
+}
+
+/// A limit that refuses some classes of requests before others: for [`Limit::per_key`](super::Limit::per_key), whose function
+/// finds the name of the class.
+///
+/// A name that no class has is that of the last class. A client that could choose its class would choose the first one: so
+/// the function has to find it by the route, by a user who has signed in, or by a field that the gateway sets and takes from
+/// clients.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::share::Priorities;
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate_http::layer::{ByPriority, Limit};
+///
+/// let bucket = TokenBucket::new(quota!(100 / second));
+/// let classes = [("payments", 0), ("pages", 20), ("exports", 50)];
+/// let priorities = Arc::new(Priorities::by_percent(bucket, classes)?);
+/// let limit = Limit::per_key(ByPriority::new(priorities), |request| {
+///     match request.uri.path().split('/').nth(1) {
+///         Some("pay") => "payments",
+///         Some("export") => "exports",
+///         _ => "pages",
+///     }
+///     .into()
+/// });
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+pub struct ByPriority<L, const N: usize> {
+    priorities: Arc<Priorities<L, N>>,
+}
+
+impl<C: Clock> ByShare<C> {
+    /// Limits tenants by their shares. `group` returns the number of the group that a tenant is in; tenants of a group that
+    /// there is not can only borrow.
+    #[must_use]
+    pub fn new(
+        shares: Arc<Shares<String, C>>,
+        group: impl Fn(&str) -> usize + Send + Sync + 'static,
+    ) -> ByShare<C> {
+        ByShare { shares, group: Box::new(group) }
+    }
+}
+
+impl<L: Leaving, const N: usize> ByPriority<L, N> {
+    /// Limits classes of requests by their reserves.
+    #[must_use]
+    pub fn new(priorities: Arc<Priorities<L, N>>) -> ByPriority<L, N> {
+        ByPriority { priorities }
+    }
+
+    /// Returns the number of the class of this name, or of the last class.
+    fn class(&self, name: &str) -> usize {
+        let classes = self.priorities.classes();
+        classes.iter().position(|class| class.name == name).unwrap_or(usize::MAX)
+    }
+}
+
+impl<C: Clock + Send + Sync + 'static> Take<str> for ByShare<C> {
+    fn try_take(&self, tenant: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let granted = self.shares.try_acquire((self.group)(tenant), tenant, permits);
+        granted.map(|granted| Taken::spent(&granted.grant())).map_err(RefusalReason::Denied)
+    }
+
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
+
+    fn look(&self, tenant: &str, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        let granted = self.shares.peek((self.group)(tenant), tenant, permits);
+        looked(granted.map(ShareGrant::grant))
+    }
+}
+
+impl<L: Leaving + 'static, const N: usize> Take<str> for ByPriority<L, N> {
+    fn try_take(&self, class: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let granted = self.priorities.try_acquire(self.class(class), permits);
+        granted
+            .map(|grant| Taken::spent(&grant))
+            .map_err(|refused| RefusalReason::Denied(refused.denied))
+    }
+
+    fn is_spent_at_once(&self) -> bool {
+        true
+    }
+
+    fn look(&self, class: &str, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        looked(self.priorities.peek(self.class(class), permits).map_err(|refused| refused.denied))
+    }
+}
+
+/// Shows the shares.
+impl<C: Clock> fmt::Debug for ByShare<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ByShare").field(&self.shares).finish()
+    }
+}
+
+/// Shows the classes.
+impl<L: Leaving, const N: usize> fmt::Debug for ByPriority<L, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ByPriority").field(self.priorities.classes()).finish()
+    }
+}
