@@ -287,6 +287,19 @@ fn a_full_store_takes_no_more_keys() {
     });
 }
 
+/// Each shard of a store for any number of keys counts its own, whoever inserts and removes them.
+#[test]
+fn a_store_for_any_number_of_keys_counts_each() {
+    check(ANY, || {
+        let users = users(ONE, usize::MAX);
+        play(&users, vec![Ask(KEY, 1), SetClock(LATER)]);
+        // The guest takes the place of the key, which is idle.
+        let programs = [vec![Ask(GUEST, 1), Remove(GUEST)], vec![Ask(KEY, 1), Ask(ELSEWHERE, 1)]];
+        race(&users, programs, |users, calls| play(users, calls));
+        assert_whole(&users);
+    });
+}
+
 /// The place of a key that is idle goes to one of two callers, whichever finds it.
 #[test]
 fn a_place_that_is_given_up_is_taken_once() {

@@ -203,6 +203,7 @@ impl Common {
 
     /// Returns the level of a key that becomes known. It is clamped to the capacity now,
     /// because other callers may read an earlier time later.
+    #[inline]
     fn fresh(&self, now_nanos: u64) -> Level {
         let accrued = self.terms.accrued(now_nanos);
         Level::leaving(self.unknown.balance(accrued, self.terms.capacity), accrued)

@@ -120,6 +120,10 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     ///
     /// In a full store a new key searches a few hundred keys for one that is full again. So a
     /// refusal takes some microseconds, and locks other shards one after the other.
+    ///
+    /// All new keys are counted in one word, for which callers on several cores wait. A maximum of 2^31 or
+    /// more, such as the default, is shared out among 128 shards instead, each with a count of its own;
+    /// so a shard may be full a little before all are.
     pub fn max_keys(self, max_keys: usize) -> Self {
         KeyedBuilder { max_keys, ..self }
     }

@@ -12,7 +12,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
     /// Returns the number of known keys: those that were granted something and were not full
     /// again when they were last looked at. Exact while no key is being inserted.
     ///
-    /// Reads one word.
+    /// Takes no lock. Reads one word, or one for each shard if the maximum of keys is 2^31 or more.
     #[must_use]
     pub fn len(&self) -> usize {
         self.store.len() as usize

@@ -23,19 +23,20 @@ pub(super) struct GroupMap<K, V> {
     slots: Slots<KeyEntry<K, V>>,
     len: usize,
     /// The group that is swept next.
-    cursor: usize,
+    cursor: u32,
     /// New keys that skip the sweep before one sweeps again, and those of them still to come:
     /// one for each sweep in a row that found nothing, up to `MOST_SKIPPED`.
-    skips: u32,
-    skips_left: u32,
+    skips: u16,
+    skips_left: u16,
 }
 
 /// Most new keys in a row that skip the sweep, while sweeps find nothing. (None under loom,
 /// where each new key has to do what a few do.)
-const MOST_SKIPPED: u32 = if cfg!(sluicegate_loom) { 0 } else { 2 };
+const MOST_SKIPPED: u16 = if cfg!(sluicegate_loom) { 0 } else { 2 };
 
-/// Number of groups up to which a table doubles: a larger one grows by half.
-const SMALL: usize = 8;
+/// Number of groups up to which a table doubles, so that keys are not moved often: a larger one grows by
+/// half, to waste less memory.
+const SMALL: usize = 128;
 
 impl<K, V> GroupMap<K, V> {
     pub(super) fn new() -> GroupMap<K, V> {
@@ -88,11 +89,17 @@ impl<K, V> GroupMap<K, V> {
         self.slots.fetch_match(home.group(self.groups()), home);
     }
 
+    /// Prefetches the slot that a new key is put into, unless its first group is full.
+    #[inline(always)]
+    pub(super) fn fetch_free(&self, home: GroupHome) {
+        self.slots.fetch_free(home.group(self.groups()));
+    }
+
     /// Prefetches the group that is swept next, if the next new key is to sweep it.
     #[inline(always)]
     pub(super) fn fetch_next_group(&self) {
         if self.skips_left == 0 {
-            self.slots.fetch_group(self.cursor);
+            self.slots.fetch_group(self.cursor as usize);
         }
     }
 
@@ -222,8 +229,9 @@ impl<K, V> GroupMap<K, V> {
         if self.groups() == 0 {
             return 0..0;
         }
-        let group = self.cursor;
-        self.cursor = self.after(group);
+        let group = self.cursor as usize;
+        // Homes have 32 bits, and tables no more groups than homes tell apart.
+        self.cursor = self.after(group) as u32;
         group..group + 1
     }
 
@@ -356,13 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_for_a_number_takes_22_bytes_and_is_used_by_seven_in_twelve_at_least() {
+    fn a_place_for_a_number_takes_22_bytes_and_seven_in_sixteen_are_used_or_in_twelve_of_many() {
         let mut table = GroupMap::<u64, u64>::new();
         for key in 0..KEYS {
             table.insert(GroupHome::new((key as u32).wrapping_mul(0x9E37_79B9)), key, key);
             let places = table.groups() * GROUP;
             assert_eq!(table.bytes(), 22 * places);
-            assert!(places <= 24 || 12 * table.len() >= 7 * (places - 2 * GROUP));
+            let (least, of) = if places <= SMALL * GROUP { (7, 16) } else { (7, 12) };
+            assert!(of * table.len() >= least * (places - 2 * GROUP));
         }
     }
 

@@ -218,13 +218,18 @@ where
         let book = |_: &_, terms: &_, state: &_, now_nanos| {
             Buckets::<C, T>::book(terms, state, request, now_nanos, &outcome)
         };
-        let answer = match self.store.spend_known(place, key, book) {
-            Ok(answer) => Ok(answer),
-            Err(reading_nanos) => self.store.spend(place, key, reading_nanos, book),
+        let found_none = Cell::new(None);
+        let no_room = |no_room: NoRoom| {
+            found_none.set(Some(no_room));
+            Err(Denied::Full { retry_after: no_room.retry_after })
         };
-        let (answer, booked, debtor) = match answer {
-            Ok(answer) => (answer, outcome.get(), Debtor::Key),
-            Err(no_room) => self.book_without_room(request, &no_room, outcome.get()),
+        let answer = match self.store.spend_known(place, key, book) {
+            Ok(answer) => answer,
+            Err(reading_nanos) => self.store.spend(place, key, reading_nanos, book, no_room),
+        };
+        let (answer, booked, debtor) = match found_none.get() {
+            None => (answer, outcome.get(), Debtor::Key),
+            Some(no_room) => self.book_without_room(request, &no_room, outcome.get()),
         };
         self.observer.decided(key, permits, answer.as_ref());
         let mut booked = booked?;

@@ -136,6 +136,20 @@ impl<T> Slots<T> {
         }
     }
 
+    /// Prefetches what is written when an entry is put into the group.
+    #[inline(always)]
+    pub(super) fn fetch_free(&self, group: usize) {
+        let Some(known) = self.groups.get(group) else { return };
+        let free = !known.tags & TAKEN;
+        if free != 0 {
+            let index = group * GROUP + place(free);
+            if let (Some(entry), Some(home)) = (self.entries.get(index), self.homes.get(index)) {
+                prefetch(entry);
+                prefetch(home);
+            }
+        }
+    }
+
     /// Prefetches a whole group.
     #[inline(always)]
     pub(super) fn fetch_group(&self, group: usize) {

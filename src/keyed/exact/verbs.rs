@@ -10,7 +10,7 @@ use crate::keyed::when_full::Request;
 use super::Keyed;
 use super::as_key::AsKey;
 use super::per_key::{Answer, PerKey};
-use super::store::KeyPlace;
+use super::store::{KeyPlace, NoRoom};
 
 impl<K, L, S, O> Keyed<K, L, S, O>
 where
@@ -20,8 +20,9 @@ where
 {
     /// Takes all of `permits` for the key, or none if there are not enough.
     ///
-    /// Finds the key under a shared lock. Waits only while a new key is inserted into the
-    /// same one of 128 shards, or while that shard grows, is swept or is changed. Does not
+    /// Finds the key under a shared lock, or an exclusive one if the last new key of the same one of 128
+    /// shards has only just been inserted. Waits only while another call holds the exclusive lock: for
+    /// that, to insert a key there, or while that shard grows, is swept or is changed. Does not
     /// allocate if the key is known. Reads the clock once; twice if the key is new and, since
     /// the first reading, another key of its shard was evicted or the same key was inserted;
     /// more often while a full store is searched for space, or a state has to heal. A request
@@ -244,12 +245,18 @@ where
     where
         Q: AsKey<K> + ?Sized,
     {
+        let unknown = self.store.limiter.unknown(request.permits());
+        if unknown.is_none() && self.store.expects_new(place) {
+            return self
+                .spend_new(place, key, request, Some(now_nanos), acquire)
+                .map(|New(grant)| grant);
+        }
         match self.store.spend_known_by(now_nanos, place, key, first) {
             Ok(answer) => answer,
             // Taken apart here, so that the two answers do not share their memory: else every call would
             // copy the whole answer there, used or not.
             Err(reading_nanos) => {
-                if let Some(grant) = self.store.limiter.unknown(request.permits()) {
+                if let Some(grant) = unknown {
                     return Ok(grant);
                 }
                 self.spend_new(place, key, request, reading_nanos, acquire).map(|New(grant)| grant)
@@ -270,19 +277,13 @@ where
     where
         Q: AsKey<K> + ?Sized,
     {
-        let answer = match self.store.spend(place, key, reading_nanos, acquire) {
-            Ok(answer) => answer,
-            Err(no_room) => {
-                let (Grant { permits, forecast }, wait) = (no_room.fresh, no_room.retry_after);
-                match request {
-                    Request::All { reserve, .. } => {
-                        self.overflow.answer(permits, reserve, forecast, wait)
-                    }
-                    Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, wait),
-                }
+        let no_room = |NoRoom { fresh: Grant { permits, forecast }, retry_after }| match request {
+            Request::All { reserve, .. } => {
+                self.overflow.answer(permits, reserve, forecast, retry_after)
             }
+            Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, retry_after),
         };
-        answer.map(New)
+        self.store.spend(place, key, reading_nanos, acquire, no_room).map(New)
     }
 }
 

@@ -33,6 +33,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         self.clock.now_nanos()
     }
 
+    #[inline]
     fn fresh(&self, terms: &Arc<[Common]>, key: &K, now_nanos: u64) -> State<T::Number> {
         let tier = self.tier.of(key, terms.len());
         let common = Self::common(terms, tier);
@@ -52,6 +53,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         spend::<SPEND>(&common.terms, &state.level, now_nanos, charge)
     }
 
+    #[inline(always)]
     fn acquire_alone(
         &self,
         terms: &Arc<[Common]>,
@@ -142,6 +144,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         Self::common(terms, state.tier).terms.is_out_of_range(now_nanos)
     }
 
+    #[inline]
     fn settled(
         &self,
         terms: &Arc<[Common]>,
@@ -152,12 +155,19 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         if !is_behind && terms.iter().all(|common| common.is_possible(common.unknown, now_nanos)) {
             return None;
         }
-        let mut has_healed = false;
-        let settled = terms.iter().map(|common| {
-            let settled = common.settled(horizon_nanos, now_nanos);
-            has_healed |= settled.has_healed;
-            settled.terms
-        });
-        Some(Settled { terms: settled.collect(), has_healed })
+        Some(settled(terms, horizon_nanos, now_nanos))
     }
+}
+
+/// Returns the terms to go on with from `now_nanos` on, without the horizon.
+#[cold]
+#[inline(never)]
+fn settled(terms: &[Common], horizon_nanos: u64, now_nanos: u64) -> Settled<Arc<[Common]>> {
+    let mut has_healed = false;
+    let settled = terms.iter().map(|common| {
+        let settled = common.settled(horizon_nanos, now_nanos);
+        has_healed |= settled.has_healed;
+        settled.terms
+    });
+    Settled { terms: settled.collect(), has_healed }
 }

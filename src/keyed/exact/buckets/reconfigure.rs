@@ -42,10 +42,13 @@ impl Common {
     /// `level`.
     #[inline]
     pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
-        let balance = level.balance(self.terms.accrued(now_nanos), self.terms.capacity);
-        // Only a debt can be too deep. The balance is the cheaper test.
-        !self.terms.is_out_of_range(now_nanos)
-            && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))
+        let capacity = self.terms.capacity;
+        // Only a debt can be too deep, and that is the cheaper test. The simple count is for a time in range.
+        let accrued = self.terms.accrued_simply(now_nanos);
+        accrued.is_some_and(|accrued| level.balance(accrued, capacity) >= 0)
+            || !self
+                .terms
+                .is_impossible(level.balance(self.terms.accrued(now_nanos), capacity), now_nanos)
     }
 
     /// Returns these terms to go on with from `now_nanos` on, without the horizon: an unknown

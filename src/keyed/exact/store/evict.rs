@@ -6,11 +6,10 @@ use core::time::Duration;
 
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::Engine;
-use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::time::units::NANOS_PER_SECOND;
 
-use super::{KeyPlace, KeyShard, SHARDS, Store};
+use super::{KEYS, KeyPlace, KeyShard, SHARDS, Store};
 
 /// Number of groups that a call searches for an idle key, if there is no space: all of a
 /// store of up to `FEW_KEYS` keys, or a few groups of a larger one, where refusing a key
@@ -19,6 +18,10 @@ use super::{KeyPlace, KeyShard, SHARDS, Store};
 const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 1_024 };
 const SEARCH_SOME: usize = if cfg!(sluicegate_loom) { 3 } else { 32 };
 const FEW_KEYS: u64 = 1_000;
+
+/// Least maximum of keys that is shared out among the shards: each counts its own, so that two callers
+/// who insert keys do not wait for one count. (Such a store would take 60 gigabytes.)
+const VAST: u64 = 1 << 31;
 
 /// Time for which an idle key is kept, if there is space. A key that has just become full may
 /// well be asked for again soon, and would have to be inserted again.
@@ -30,16 +33,17 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self,
         shard: &mut KeyShard<K, L>,
         searched: &mut usize,
-    ) -> Option<Reserved<'_>> {
-        if self.reserve() {
-            return Some(Reserved(&self.keys));
+    ) -> Option<Reserved<'_, K, L>> {
+        let number = shard.number;
+        if self.reserve(number) {
+            return Some(Reserved { store: self, number });
         }
         // The caller's reading will not do; it may be from before the lock.
         let now_nanos = self.limiter.now_nanos();
         for _ in 0..shard.table.groups() {
             *searched += 1;
-            if self.clear_group(shard, now_nanos) > 0 && self.reserve() {
-                return Some(Reserved(&self.keys));
+            if self.clear_group(shard, now_nanos) > 0 && self.reserve(number) {
+                return Some(Reserved { store: self, number });
             }
             if *searched >= self.search() {
                 break;
@@ -59,7 +63,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             // ORDERING: Relaxed. Any shard will do.
             // MODEL: none.
             let number = self.search.fetch_add(1, Relaxed) as usize % SHARDS;
-            let shard = &mut *self.shards[number].write();
+            let shard = &mut *self.shards[number].shard.write();
             let now_nanos = self.limiter.now_nanos();
             self.settle(shard, now_nanos);
             // The lock counts as one group.
@@ -73,8 +77,32 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Reserves space for one more key if there is any; never exceeds the maximum.
-    fn reserve(&self) -> bool {
+    /// Returns whether each shard counts its keys, and has its part of the maximum.
+    pub(super) fn is_vast(&self) -> bool {
+        self.max_keys >= VAST
+    }
+
+    /// Reserves space in a shard for one more key if there is any; never exceeds the maximum. The caller holds
+    /// the shard's exclusive lock.
+    #[inline]
+    fn reserve(&self, number: usize) -> bool {
+        if !self.is_vast() {
+            return self.reserve_in_all();
+        }
+        let tally = &self.shards[number % SHARDS].tally;
+        // ORDERING: Relaxed, here and below. The exclusive lock of the shard is held.
+        // MODEL: `a_store_for_any_number_of_keys_counts_each`.
+        let seen = tally.load(Relaxed);
+        let has_room = KEYS.get(seen) < self.max_keys / SHARDS as u64;
+        if has_room {
+            // ORDERING: Relaxed, as above.
+            // MODEL: `a_store_for_any_number_of_keys_counts_each`.
+            tally.store(seen + KEYS.put(1), Relaxed);
+        }
+        has_room
+    }
+
+    fn reserve_in_all(&self) -> bool {
         // ORDERING: Relaxed, here and below. The count has one order under any ordering, and
         // publishes no other memory.
         // MODEL: `a_full_store_takes_no_more_keys`.
@@ -90,12 +118,20 @@ impl<K, L: Engine<K>> Store<K, L> {
         false
     }
 
-    /// Releases the space of keys that have been removed.
-    pub(super) fn release(&self, keys: usize) {
-        if keys > 0 {
-            // ORDERING: Relaxed, as in `reserve`.
+    /// Releases the space of a key of a shard, whose exclusive lock the caller holds.
+    pub(super) fn release(&self, number: usize) {
+        if self.is_vast() {
+            let tally = &self.shards[number % SHARDS].tally;
+            // ORDERING: Relaxed, here and below. The exclusive lock of the shard is held.
+            // MODEL: `a_store_for_any_number_of_keys_counts_each`.
+            let seen = tally.load(Relaxed);
+            // ORDERING: Relaxed, as above.
+            // MODEL: `a_store_for_any_number_of_keys_counts_each`.
+            tally.store(seen - KEYS.put(1), Relaxed);
+        } else {
+            // ORDERING: Relaxed, as in `reserve_in_all`.
             // MODEL: `a_place_that_is_given_up_is_taken_once`.
-            self.keys.fetch_sub(keys as u64, Relaxed);
+            self.keys.fetch_sub(1, Relaxed);
         }
     }
 
@@ -179,7 +215,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         then_nanos: u64,
         is_gone: impl Fn(&L::Terms, &L::State) -> bool,
     ) -> usize {
-        let KeyShard { table, terms, horizon_nanos, changes } = shard;
+        let KeyShard { table, terms, horizon_nanos, number, changes } = shard;
         let before = table.len();
         let is_idle = self.limiter.idle_at(terms, then_nanos);
         table.take_out(
@@ -194,7 +230,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             },
             |entry| {
                 *horizon_nanos = (*horizon_nanos).max(then_nanos);
-                self.release(1);
+                self.release(*number);
                 drop(entry);
             },
         );
@@ -207,7 +243,9 @@ impl<K, L: Engine<K>> Store<K, L> {
     {
         shard.note_change();
         let removed = shard.table.remove(place.home, key);
-        self.release(usize::from(removed.is_some()));
+        if removed.is_some() {
+            self.release(shard.number);
+        }
         removed.is_some()
     }
 }
@@ -215,20 +253,22 @@ impl<K, L: Engine<K>> Store<K, L> {
 /// Space reserved for one more key. It is released if the key is not inserted after all,
 /// because code of the caller's panics, such as the `Drop` of a key that is evicted.
 #[must_use = "the place is given back at once"]
-pub(super) struct Reserved<'a>(&'a AtomicWord<u64>);
+pub(super) struct Reserved<'a, K, L: Engine<K>> {
+    store: &'a Store<K, L>,
+    /// The shard, whose lock is held.
+    number: usize,
+}
 
-impl Reserved<'_> {
+impl<K, L: Engine<K>> Reserved<'_, K, L> {
     /// Keeps the reservation: the key has been inserted.
     pub(super) fn keep(self) {
         mem::forget(self);
     }
 }
 
-impl Drop for Reserved<'_> {
+impl<K, L: Engine<K>> Drop for Reserved<'_, K, L> {
     fn drop(&mut self) {
-        // ORDERING: Relaxed, as in `Store::release`.
-        // MODEL: none; without a panic nothing is released here.
-        self.0.fetch_sub(1, Relaxed);
+        self.store.release(self.number);
     }
 }
 

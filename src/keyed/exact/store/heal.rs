@@ -49,7 +49,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     ///   back for good. A key that had been kept would heal, and start again from full; so do
     ///   the unknown keys, and that is counted.
     pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
-        let KeyShard { table, terms, horizon_nanos, changes } = shard;
+        let KeyShard { table, terms, horizon_nanos, number, changes } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
         if settled.has_healed {
             // States for whose terms the time is out of range start again under the new terms.
@@ -57,7 +57,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 self.limiter.is_out_of_range(terms, &entry.state, now_nanos)
             };
             table.take_out(table.places(), is_lost, |entry| {
-                self.release(1);
+                self.release(*number);
                 drop(entry);
             });
             table.shrink();

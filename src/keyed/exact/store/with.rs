@@ -77,7 +77,9 @@ impl<K, L: Engine<K>> Store<K, L> {
                         let outcome = call(&entry.state);
                         if self.limiter.is_idle(&shard.terms, &entry.state, now_nanos) {
                             let removed = shard.table.take(at);
-                            self.release(usize::from(removed.is_some()));
+                            if removed.is_some() {
+                                self.release(shard.number);
+                            }
                         }
                         return Ok(outcome);
                     }
