@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::hash::{BuildHasher, Hash};
 
-use crate::bucket::charge::{Charge, all_of, in_any_case, leaving};
+use crate::bucket::charge::{Charge, in_any_case, leaving};
 use crate::bucket::terms::Terms;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -14,6 +14,7 @@ use crate::time::clock::Clock;
 use super::Keyed;
 use super::as_key::AsKey;
 use super::buckets::Buckets;
+use super::per_key::Engine;
 
 impl<K, C, S> Keyed<K, Buckets<C>, S>
 where
@@ -32,12 +33,19 @@ where
         Q: AsKey<K> + ?Sized,
     {
         let reading_nanos = Cell::new(0);
-        let take = |_: &Buckets<C>, terms: &_, state: &_, now_nanos| {
-            reading_nanos.set(now_nanos);
-            let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
-            Buckets::<C, OneTier>::take::<true, _>(terms, state, now_nanos, charge)
-        };
-        let answer = self.spend(key, Request::All { permits, reserve: 0 }, take, take);
+        // As in `try_acquire`: the first closure has one call site.
+        let answer = self.spend(
+            key,
+            Request::All { permits, reserve: 0 },
+            |buckets: &Buckets<C>, terms: &_, state: &_, now_nanos| {
+                reading_nanos.set(now_nanos);
+                Engine::<K>::acquire::<true>(buckets, terms, state, permits, now_nanos)
+            },
+            |buckets: &Buckets<C>, terms: &_, state: &_, now_nanos| {
+                reading_nanos.set(now_nanos);
+                Engine::<K>::acquire_alone(buckets, terms, state, permits, now_nanos)
+            },
+        );
         (answer, reading_nanos.get())
     }
 
