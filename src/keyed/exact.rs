@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `as_key` | the forms in which a key can be given |
 //! | `group_map`, `slots` | a map that can be walked a group at a time |
-//! | `store` | 128 such maps, each under a lock: find, decide, insert |
+//! | `store` | 128 such maps, each under a lock: look at a key, change it |
+//! | `store/spend` | permits of a key: find, decide, insert |
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
 //! | `batch` | many keys at once |
 //! | `by_reading` | calls for a bucket that is asked beside another, by one reading of the clock |
