@@ -115,7 +115,7 @@ use crate::sync::Ordering::{Acquire, Relaxed};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 #[cfg(feature = "wait")]
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
 
 use self::carry::Holding;
 use self::level::Level;
@@ -144,7 +144,7 @@ pub(crate) struct ContendedLine<L> {
     pub(crate) reserved: L,
     /// The callers in line. Here because receipts and leases only have this part of the bucket.
     #[cfg(feature = "wait")]
-    pub(crate) queue: WaitQueue,
+    pub(crate) line_lock: LineLock,
 }
 
 impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
@@ -168,7 +168,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 reserved: L::of(&terms),
                 contention: Contention::new(),
                 #[cfg(feature = "wait")]
-                queue: WaitQueue::new(),
+                line_lock: LineLock::new(),
             }),
             slots: TermSlots::new(terms),
             clock,

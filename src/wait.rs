@@ -19,28 +19,40 @@
 // overtakes the line, whatever the clocks say. The first in line is charged when it is granted,
 // and not before: so a caller that gives up, is refused, or is dropped has never taken anything.
 //
-// | | |
+// A word has one sense here:
+//
+// | word | sense |
 // |---|---|
-// | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
-// | [`place`] | a place in the line |
-// | [`queue`] | the lock around it, in the limiter |
+// | line | all that stand before a limiter, and what happens to them |
+// | order | which of them is the first, and which is behind which |
+// | place | where one of them stands; it keeps that until it is told its outcome |
+// | demand | what the one at a place wants, as those behind it depend on it |
+// | request | a caller's side: from its first asking to its answer, in line or not |
+// | turn | the instant from which the first in line can be charged, and the charge |
+// | last turn | that of the last in line, as far as it can be foreseen |
+// | arrival | when a caller came to stand, for lines that bound the wait |
+//
+// | file | |
+// |---|---|
 // | [`line`] | what happens under the lock: settle, stand, leave, close |
-// | [`wakers`] | those to be woken when the lock is free |
-// | [`turn`] | what a line asks of the limiter behind it |
-// | [`outside`] | a line with a gate of its own, for limiters without one in their words |
-// | [`end`] | the turn of the last in line, as far as it can be foreseen |
-// | [`waiter`] | one caller's place in line, from its first request to its grant |
-// | [`acquire`] | the future, and the waiting thread |
-// | [`caller`] | a caller that keeps its limiter |
-// | [`resource`] | a line before a resource of the user's own, without a clock |
-// | [`reservation`] | permits taken for a later instant; in line if others wait |
+// | [`line_lock`] | the lock, as a part of the limiter, and hints for callers that try |
+// | [`line_handle`] | the line as its users ask about it, bound it and close it |
 // | [`limits`] | the bounds of a line |
-// | [`error`] | the refusals |
-// | [`jitter`] | a random delay after a grant |
+// | [`order`] | the callers and reservations in line, in order; no atomics |
+// | [`place`], [`arrival`] | a place, and its demand; an arrival |
+// | [`request`] | one caller, from its first request to its grant |
+// | [`way_to_line`] | by which a request finds its limiter |
+// | [`turn`], [`last_turn`] | what a line asks of the limiter behind it |
+// | [`no_overtaking`] | the proof that nobody overtakes |
+// | [`outside`] | a line with a gate of its own, for limiters without one in their words |
+// | [`queued`] | any limiter with such a line |
+// | [`resource`] | a line before a resource of the user's own, without a clock |
+// | [`acquire`], [`caller`] | the future, and the waiting thread; a caller that keeps its limiter |
+// | [`reservation`] | permits taken for a later instant; in line if others wait |
 // | [`charged`] | the charge of a grant, and of a reservation |
-// | [`thread_waker`] | the waker of a thread that parks |
-// | [`timer`] | what wakes a task at its time |
-// | [`until`] | a sleep until an instant that is fixed |
+// | [`error`] | the refusals |
+// | [`jitter`], [`timer`], [`until`] | a delay after a grant, what wakes a task, a sleep until an instant |
+// | [`wakers`], [`thread_waker`] | those to be woken when the lock is free; the waker of a thread that parks |
 //
 // # Protocol
 //
@@ -106,41 +118,34 @@
 // So of an accrual in steps the first in line takes its permits from the step itself, of which those
 // behind it have no more than the capacity then: at the instant of a step, `n` and a full bucket may pass.
 //
-// **Theorem.** No caller that starts after another one stands in line is granted permits before it,
-// unless by force.
-//
-// (Nor is a reservation that comes later charged before it, unless the instant has come that it was told, or
-// the caller's turn was put off.)
-//
-// *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
-// the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
-// caller that starts to wait later stands further behind, and a settling only grants the first. No
-// reading of a clock occurs in the argument. ∎
+// That nobody overtakes is proved in [`no_overtaking`].
 
 pub(crate) mod acquire;
+pub(crate) mod arrival;
 pub(crate) mod caller;
 pub(crate) mod charged;
-pub(crate) mod end;
 pub(crate) mod error;
 pub(crate) mod jitter;
+pub(crate) mod last_turn;
 pub(crate) mod limits;
 pub(crate) mod line;
 pub(crate) mod line_handle;
+pub(crate) mod line_lock;
+mod no_overtaking;
+pub(crate) mod order;
 pub(crate) mod outside;
 pub(crate) mod place;
-pub(crate) mod queue;
 pub(crate) mod queued;
+pub(crate) mod request;
 pub(crate) mod reservation;
 pub(crate) mod resource;
-pub(crate) mod stay;
 pub(crate) mod thread_waker;
 pub(crate) mod timer;
 pub(crate) mod traits;
 pub(crate) mod turn;
 pub(crate) mod until;
-pub(crate) mod waiter;
-pub(crate) mod waiters;
 pub(crate) mod wakers;
+pub(crate) mod way_to_line;
 
 pub use self::acquire::Waiting;
 pub use self::caller::Caller;

@@ -36,8 +36,8 @@ use crate::decision::forecast::Forecast;
 use crate::sync::Word;
 use crate::time::units;
 use crate::time::units::SKEW_NANOS;
-use crate::wait::end::End;
-use crate::wait::place::Place;
+use crate::wait::last_turn::LastTurn;
+use crate::wait::place::Demand;
 use crate::wait::turn::DueReservation;
 
 use super::level::{Level, UNIT};
@@ -59,17 +59,17 @@ impl Foreseen {
         Foreseen { terms, balance, now_nanos, is_to_be_healed }
     }
 
-    /// Returns the same for the last of `places`.
+    /// Returns the same for the last of `demands`.
     pub(super) fn beneath(
         self,
-        places: &mut dyn Iterator<Item = Place>,
+        demands: &mut dyn Iterator<Item = Demand>,
         capacity: u64,
     ) -> Foreseen {
         let Foreseen { terms, now_nanos, .. } = self;
         let (mut balance, mut ahead) = (self.balance, 0_i64);
         // What is lacking for the turn of the last caller so far, and what is earned by then.
         let (mut lacking, mut earned_by_then) = (0_i64, None);
-        for Place { permits, told_nanos } in places {
+        for Demand { permits, told_nanos } in demands {
             let cost = self.cost(permits);
             if let Some(earned) = earned_by_then {
                 balance = balance.min(ahead.saturating_add(room_beside(earned, capacity)));
@@ -111,11 +111,11 @@ impl Foreseen {
     }
 
     /// Returns the turn of the last of all `permits`, and the level after it.
-    pub(super) fn end(&self, permits: u64) -> End {
+    pub(super) fn end(&self, permits: u64) -> LastTurn {
         let left = self.balance.checked_sub(self.cost(permits));
         let is_known = |left: &i64| !self.terms.is_impossible(*left, self.now_nanos);
         let level = |left| Level::leaving(left, self.terms.accrued(self.now_nanos)).to_bits();
-        End { due_nanos: self.due_nanos(permits), word: left.filter(is_known).map(level) }
+        LastTurn { due_nanos: self.due_nanos(permits), word: left.filter(is_known).map(level) }
     }
 
     /// Returns the time until the last of all `permits` can be reserved, as debts go: 0 if it can be now.

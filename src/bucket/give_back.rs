@@ -69,7 +69,7 @@ impl<L> ContendedLine<L> {
                 // A line that has begun since then has found the level that this left.
                 Ok(()) => true,
                 Err(found) if found == written_in_line => {
-                    self.queue.give_back(|| self.lower(written, next))
+                    self.line_lock.give_back(|| self.lower(written, next))
                 }
                 Err(_) => false,
             }

@@ -8,10 +8,10 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::wait::charged::{Booked, Charged};
-use crate::wait::end::End;
+use crate::wait::last_turn::LastTurn;
 use crate::wait::line;
-use crate::wait::place::Place;
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
+use crate::wait::place::Demand;
 use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 
 use super::BucketCore;
@@ -23,8 +23,8 @@ use super::spend::NotSpent;
 use super::terms::Terms;
 
 impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
-    fn queue(&self) -> &WaitQueue {
-        &self.line.queue
+    fn line_lock(&self) -> &LineLock {
+        &self.line.line_lock
     }
 
     fn now_nanos(&self) -> u64 {
@@ -90,13 +90,18 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     }
 
     /// The sum of what all want says enough, unless what is there beyond a turn overflows.
-    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+    fn last_due(
+        &self,
+        turn: Turn,
+        from: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
         // Terms that have changed since are only a reason to look anew.
         if !self.slots.named_by(self.look_again()).overflows_in_line() {
-            return End { due_nanos: self.due_nanos(turn), word: None };
+            return LastTurn { due_nanos: self.due_nanos(turn), word: None };
         }
-        let places = &mut sizes.map(|permits| Place { permits, told_nanos: None });
-        self.last_due_among_reservations(turn, from, places)
+        let demands = &mut sizes.map(|permits| Demand { permits, told_nanos: None });
+        self.last_due_among_reservations(turn, from, demands)
     }
 
     fn word(&self) -> u64 {
@@ -106,20 +111,20 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     fn last_due_among_reservations(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> End {
-        let (foreseen, permits) = self.foreseen(turn, from, places);
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> LastTurn {
+        let (foreseen, permits) = self.foreseen(turn, from, demands);
         foreseen.end(permits)
     }
 
     fn book(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> Result<End, u64> {
-        let (foreseen, permits) = self.foreseen(turn, from, places);
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> Result<LastTurn, u64> {
+        let (foreseen, permits) = self.foreseen(turn, from, demands);
         match foreseen.reservable_in(permits) {
             0 => Ok(foreseen.end(permits)),
             wait_nanos => Err(wait_nanos),
@@ -154,7 +159,7 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
 
     fn wake_first(&self) {
         if self.is_gated() {
-            self.line.queue.wake_first();
+            self.line.line_lock.wake_first();
         }
     }
 }
@@ -170,25 +175,25 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         self.capacity(terms).saturating_add(earned).min(MOST)
     }
 
-    /// Returns what can be foreseen of a line with reservations among its `places`, if any, and the permits
-    /// that they want. Those of `places` come behind the line that ends `from` there.
+    /// Returns what can be foreseen of a line with reservations among its `demands`, if any, and the permits
+    /// that they want. Those of `demands` come behind the line that ends `from` there.
     fn foreseen(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
     ) -> (Foreseen, u64) {
         let capacity = |terms: &Terms| self.capacity_since(terms, turn);
         let now_nanos = turn.now_nanos;
         let (terms, balance) = self.balance_at(now_nanos, capacity);
-        if let Some(End { due_nanos, word: Some(word) }) = from {
+        if let Some(LastTurn { due_nanos, word: Some(word) }) = from {
             let balance = terms.accrued(now_nanos).wrapping_sub(word) as i64;
-            let permits = places.fold(0, |sum: u64, it| sum.saturating_add(it.permits));
+            let permits = demands.fold(0, |sum: u64, it| sum.saturating_add(it.permits));
             let foreseen = Foreseen::new(terms, balance, now_nanos);
             return (foreseen.from(due_nanos, self.capacity(&terms)), permits);
         }
         let foreseen = Foreseen::new(terms, balance, now_nanos);
-        (foreseen.beneath(places, self.capacity(&terms)), turn.permits)
+        (foreseen.beneath(demands, self.capacity(&terms)), turn.permits)
     }
 
     /// Returns the terms in force and the balance under them, of which there is at most `capacity`.
@@ -234,7 +239,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             return Ok((self.look_again(), self.clock.now_nanos()));
         }
         let (terms, balance) = self.balance_at(now_nanos, |terms| self.capacity(terms));
-        let ahead = terms.cost(self.line.queue.permits()).unwrap_or(i64::MAX);
+        let ahead = terms.cost(self.line.line_lock.permits()).unwrap_or(i64::MAX);
         let permits = u64::try_from(wanted).unwrap_or(0).div_ceil(terms.token);
         let mut wanted = ahead.saturating_add(wanted);
         if terms.overflows_in_line()
@@ -250,7 +255,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
     pub(crate) fn has_line(&self) -> bool {
-        !self.line.queue.is_unused()
+        !self.line.line_lock.is_unused()
     }
 
     /// Lets those in line look again, after a change.

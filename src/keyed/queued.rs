@@ -212,7 +212,7 @@ where
     /// Returns the number of callers that wait for permits of `key`.
     #[must_use]
     pub fn waiters(&self, key: &K) -> usize {
-        self.at_known(key).map_or(0, |at_key| at_key.outside().queue().waiters())
+        self.at_known(key).map_or(0, |at_key| at_key.outside().line_lock().waiters())
     }
 
     /// Returns the number of keys that have a line: for which somebody waits, or a call is under way.

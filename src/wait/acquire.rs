@@ -14,11 +14,11 @@ use crate::decision::grant::Grant;
 
 use super::error::AcquireError;
 use super::jitter::Jitter;
+use super::request::{Asked, LineRequest};
 use super::thread_waker::thread_waker;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
-use super::turn::{HasLine, WayToLine};
-use super::waiter::{Asked, Waiter};
+use super::way_to_line::{HasLine, WayToLine};
 
 pin_project! {
     /// A caller that waits for permits, first come, first served: a future for tasks, and
@@ -61,7 +61,7 @@ pin_project! {
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
-        waiter: Waiter<WayToLine<'a>>,
+        request: LineRequest<WayToLine<'a>>,
         timer: T,
         #[pin]
         sleep: Option<T::Sleep>,
@@ -70,7 +70,7 @@ pin_project! {
 
 impl<'a> Waiting<'a> {
     pub(crate) fn new(line: WayToLine<'a>, permits: u64) -> Waiting<'a> {
-        Waiting { waiter: Waiter::new(line, permits), timer: ThreadTimer, sleep: None }
+        Waiting { request: LineRequest::new(line, permits), timer: ThreadTimer, sleep: None }
     }
 }
 
@@ -79,7 +79,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// the permits are not due by then, the caller is refused at once. If it asks anew, it has the
     /// whole timeout again.
     pub fn timeout(mut self, timeout: Duration) -> Waiting<'a, T> {
-        self.waiter.set_timeout(timeout);
+        self.request.set_timeout(timeout);
         self
     }
 
@@ -105,13 +105,13 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// # Ok::<(), sluicegate::wait::AcquireError>(())
     /// ```
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> Waiting<'a, T> {
-        self.waiter.set_jitter(Some(jitter.into()));
+        self.request.set_jitter(Some(jitter.into()));
         self
     }
 
     /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
     pub fn timer<U: Timer>(self, timer: U) -> Waiting<'a, U> {
-        Waiting { waiter: self.waiter, timer, sleep: None }
+        Waiting { request: self.request, timer, sleep: None }
     }
 
     /// Blocks the thread until there is an answer.
@@ -120,7 +120,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     ///
     /// All of [`AcquireError`].
     pub fn wait_blocking(mut self) -> Result<Grant, AcquireError> {
-        block(&mut self.waiter)
+        block(&mut self.request)
     }
 
     /// Waits as [`wait_blocking`](Waiting::wait_blocking) does, for no longer than until `deadline`. After the
@@ -132,13 +132,13 @@ impl<'a, T: Timer> Waiting<'a, T> {
     pub fn wait_blocking_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
         match deadline.checked_duration_since(Instant::now()) {
             Some(timeout) => self.timeout(timeout).wait_blocking(),
-            None => self.waiter.refuse_in_time(),
+            None => self.request.refuse_in_time(),
         }
     }
 
     /// Reads the limiter's clock, by which the timeout and the jitter are measured.
     pub fn now_nanos(&self) -> u64 {
-        self.waiter.limiter().now_nanos()
+        self.request.limiter().now_nanos()
     }
 }
 
@@ -149,7 +149,7 @@ impl<T: Timer> Future for Waiting<'_, T> {
         let mut this = self.project();
         // A user's, which may panic when it is dropped: before there is an answer to be lost.
         this.sleep.set(None);
-        match this.waiter.ask(context.waker()) {
+        match this.request.ask(context.waker()) {
             Asked::Told(answer) => Poll::Ready(answer),
             Asked::Sleep(longest) => {
                 sleep(this.sleep, this.timer, longest, context);
@@ -174,10 +174,10 @@ pub(crate) fn sleep<T: Timer>(
 }
 
 /// Blocks the thread until `waiter` has its answer.
-pub(crate) fn block<H: HasLine>(waiter: &mut Waiter<H>) -> Result<Grant, AcquireError> {
+pub(crate) fn block<H: HasLine>(request: &mut LineRequest<H>) -> Result<Grant, AcquireError> {
     let waker = thread_waker();
     loop {
-        match waiter.ask(&waker) {
+        match request.ask(&waker) {
             Asked::Told(answer) => return answer,
             Asked::Sleep(longest) => thread::park_timeout(longest),
         }
@@ -186,7 +186,7 @@ pub(crate) fn block<H: HasLine>(waiter: &mut Waiter<H>) -> Result<Grant, Acquire
 
 impl<T: Timer> fmt::Debug for Waiting<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting").field("permits", &self.waiter.permits()).finish_non_exhaustive()
+        f.debug_struct("Waiting").field("permits", &self.request.permits()).finish_non_exhaustive()
     }
 }
 

@@ -10,11 +10,12 @@ use crate::decision::grant::Grant;
 use super::acquire;
 use super::error::AcquireError;
 use super::jitter::Jitter;
+use super::request::{Asked, LineRequest};
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
 use super::traits::Wait;
-use super::turn::{Answered, HasLine, TakesTurns};
-use super::waiter::{Asked, Waiter};
+use super::turn::TakesTurns;
+use super::way_to_line::{Answered, HasLine};
 
 /// A caller that keeps its limiter (by value, by reference or in an `Arc`), and asks it for permits again and
 /// again: for types that are polled themselves, such as streams, readers and services, or that block a
@@ -61,7 +62,7 @@ use super::waiter::{Asked, Waiter};
 /// assert!(service.poll_ready(&mut context).is_pending());
 /// ```
 pub struct Caller<L: Wait, T: Timer = ThreadTimer> {
-    waiter: Waiter<Kept<L>>,
+    request: LineRequest<Kept<L>>,
     /// The permits of the request that has no answer yet.
     asked: Option<u64>,
     timer: T,
@@ -72,8 +73,8 @@ pub struct Caller<L: Wait, T: Timer = ThreadTimer> {
 impl<L: Wait> Caller<L> {
     /// Returns a caller that stands in no line yet. Reads no clock.
     pub fn new(limiter: L) -> Caller<L> {
-        let waiter = Waiter::new(Kept(limiter), 0);
-        Caller { waiter, asked: None, timer: ThreadTimer, sleep: None }
+        let request = LineRequest::new(Kept(limiter), 0);
+        Caller { request, asked: None, timer: ThreadTimer, sleep: None }
     }
 }
 
@@ -81,24 +82,24 @@ impl<L: Wait, T: Timer> Caller<L, T> {
     /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
     #[must_use]
     pub fn timer<U: Timer>(self, timer: U) -> Caller<L, U> {
-        Caller { waiter: self.waiter, asked: self.asked, timer, sleep: None }
+        Caller { request: self.request, asked: self.asked, timer, sleep: None }
     }
 
     /// Delays the answers to its next grants, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does; with `None`,
     /// no longer.
     pub fn set_jitter(&mut self, jitter: Option<Jitter>) {
-        self.waiter.set_jitter(jitter);
+        self.request.set_jitter(jitter);
     }
 
     /// Returns the limiter that it asks.
     pub fn limiter(&self) -> &L {
-        &self.waiter.handle().0
+        &self.request.handle().0
     }
 
     /// Returns the most permits that are ever granted at once, such as the burst. Reads no clock.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        self.waiter.limiter().limit()
+        self.request.limiter().limit()
     }
 
     /// Takes all of `permits`, or stands in line for them.
@@ -119,7 +120,7 @@ impl<L: Wait, T: Timer> Caller<L, T> {
             sleep.as_mut().set(None);
         }
         self.ask_for(permits);
-        match self.waiter.ask(context.waker()) {
+        match self.request.ask(context.waker()) {
             Asked::Told(answer) => {
                 self.asked = None;
                 Poll::Ready(answer)
@@ -139,14 +140,14 @@ impl<L: Wait, T: Timer> Caller<L, T> {
     /// As for [`poll_acquire`](Caller::poll_acquire).
     pub fn acquire_blocking(&mut self, permits: u64) -> Result<Grant, AcquireError> {
         self.ask_for(permits);
-        let answer = acquire::block(&mut self.waiter);
+        let answer = acquire::block(&mut self.request);
         self.asked = None;
         answer
     }
 
     fn ask_for(&mut self, permits: u64) {
         if self.asked != Some(permits) {
-            self.waiter.restart(permits);
+            self.request.restart(permits);
             self.asked = Some(permits);
         }
     }
@@ -160,7 +161,7 @@ impl<L: Wait> HasLine for Kept<L> {
     type Home = usize;
 
     fn home(&self, limiter: &dyn TakesTurns) -> usize {
-        limiter.queue().address()
+        limiter.line_lock().address()
     }
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {

@@ -1,6 +1,6 @@
 //! The charge of a grant, and of a reservation.
 
-use super::place::Key;
+use super::place::Place;
 
 /// A word before and after a grant.
 #[derive(Clone, Copy, Debug)]
@@ -28,5 +28,5 @@ pub(crate) struct Booked {
     /// Nothing, as long as it stands in line.
     pub(crate) charged: Charged,
     /// Its place in line, if others wait ahead of it.
-    pub(crate) place: Option<Key>,
+    pub(crate) place: Option<Place>,
 }

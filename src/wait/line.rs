@@ -22,10 +22,10 @@ pub(crate) use self::reserve::{book, release, take_back_reservation};
 use self::untold::Untold;
 use super::charged::Charged;
 use super::error::AcquireError;
-use super::place::Key;
-use super::queue::LineState;
+use super::line_lock::LineState;
+use super::order::Outcome;
+use super::place::Place;
 use super::turn::{Taken, TakesTurns, Turn};
-use super::waiters::Outcome;
 use super::wakers::Wakers;
 
 /// The answer to a caller that stands in line.
@@ -52,27 +52,27 @@ struct Locked<'a> {
 /// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and
 /// the lock is free. Returns whether the gate is open now.
 pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
-    if !limiter.queue().may_be_due(now_nanos) {
+    if !limiter.line_lock().may_be_due(now_nanos) {
         return false;
     }
-    let Some(guard) = limiter.queue().line.try_lock() else { return false };
+    let Some(guard) = limiter.line_lock().line.try_lock() else { return false };
     let mut line = Locked::by(limiter, guard);
     line.settle(limiter.now_nanos());
-    line.line().waiters.first().is_none()
+    line.line().order.first().is_none()
 }
 
 /// Returns the turn of a caller that would come to the end of the line now, if the lock is free and
 /// anybody stands there.
 pub(crate) fn due_behind(limiter: &dyn TakesTurns, permits: u64, now_nanos: u64) -> Option<u64> {
-    let guard = limiter.queue().line.try_lock()?;
+    let guard = limiter.line_lock().line.try_lock()?;
     let mut line = Locked::by(limiter, guard);
-    line.line().waiters.first()?;
-    line.check_end();
+    line.line().order.first()?;
+    line.check_last_turn();
     let (_, due_nanos) = line.last_due(Upto::After { left: 0, permits }, now_nanos);
     Some(due_nanos)
 }
 
-/// Puts a caller at the end of the line, and notes its place in `key`.
+/// Puts a caller at the end of the line, and notes its place in `noted`.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub(crate) fn due_behind(limiter: &dyn TakesTurns, permits: u64, now_nanos: u64)
 pub(crate) fn stand(
     limiter: &dyn TakesTurns,
     permits: u64,
-    key: &mut Option<Key>,
+    noted: &mut Option<Place>,
     deadline_nanos: Option<u64>,
     waker: Waker,
 ) -> Result<Standing, AcquireError> {
@@ -98,53 +98,53 @@ pub(crate) fn stand(
     let deadline_nanos = line.bounded(now_nanos, own_nanos);
     line.make_room(permits, now_nanos, deadline_nanos)?;
     // Noted before user code runs again, so that the caller leaves the line if that panics.
-    let place = *key.insert(line.push(permits, deadline_nanos));
-    line.note_stay(place, now_nanos, own_nanos);
+    let place = *noted.insert(line.push(permits, deadline_nanos));
+    line.note_arrival(place, now_nanos, own_nanos);
     let now_nanos = line.settle(now_nanos);
-    let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
+    let standing = line.answer(place, noted, now_nanos, deadline_nanos, waker);
     Ok(untold.told(line, standing))
 }
 
-/// Grants those in line what they are due, and returns the answer to the caller at `key`: always one if
+/// Grants those in line what they are due, and returns the answer to the caller at the place that it `noted`: always one if
 /// its time `is_over`, whatever its deadline.
 pub(crate) fn ask(
     limiter: &dyn TakesTurns,
-    key: &mut Option<Key>,
+    noted: &mut Option<Place>,
     is_over: bool,
     waker: Waker,
 ) -> Standing {
-    let Some(place) = *key else { return Standing::Waiting { wait: Duration::ZERO } };
+    let Some(place) = *noted else { return Standing::Waiting { wait: Duration::ZERO } };
     let mut untold = Untold::new(limiter);
     let mut line = Locked::of(limiter);
-    let told = line.line().waiters.take_outcome(place);
+    let told = line.line().order.take_outcome(place);
     if let Some(outcome) = told {
-        *key = None;
+        *noted = None;
         return Standing::Told(outcome);
     }
     // It is awake.
-    line.retired[0] = line.line().waiters.disarm(place);
+    line.retired[0] = line.line().order.disarm(place);
     // Any instant is before the turn of a caller that has to wait.
-    let deadline_nanos = if is_over { 0 } else { line.line().waiters.deadline_of(place) };
+    let deadline_nanos = if is_over { 0 } else { line.line().order.deadline_of(place) };
     let deadline_nanos = (deadline_nanos < u64::MAX).then_some(deadline_nanos);
     let now_nanos = limiter.now_nanos();
     let now_nanos = line.settle(now_nanos);
-    let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
+    let standing = line.answer(place, noted, now_nanos, deadline_nanos, waker);
     untold.told(line, standing)
 }
 
 /// Lets a caller give up. A grant that it has not been told of is taken back, if nothing was granted
 /// since.
-pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
+pub(crate) fn leave(limiter: &dyn TakesTurns, place: Place) {
     let mut line = Locked::of(limiter);
-    match line.line().waiters.take_outcome(key) {
+    match line.line().order.take_outcome(place) {
         Some(Outcome::Refused(_)) => return,
         Some(Outcome::Granted { charged, .. }) => {
             if !limiter.undo(charged) {
                 return;
             }
-            line.line().waiters.renew_since();
+            line.line().order.renew_since();
         }
-        None => line.retired[0] = line.line().waiters.leave(key),
+        None => line.retired[0] = line.line().order.leave(place),
     }
     line.settle_for_the_others();
 }
@@ -154,7 +154,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
 pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
     let mut line = Locked::of(limiter);
     if limiter.undo(charged) {
-        line.line().waiters.renew_since();
+        line.line().order.renew_since();
         line.settle_for_the_others();
     }
 }
@@ -164,7 +164,7 @@ pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
 pub(crate) fn close(limiter: &dyn TakesTurns) {
     let mut line = Locked::of(limiter);
     line.line().is_closed = true;
-    let wakers = line.line().waiters.refuse_all(AcquireError::Closed);
+    let wakers = line.line().order.refuse_all(AcquireError::Closed);
     line.wakers.0.extend(wakers);
     line.settle_for_the_others();
 }
@@ -175,8 +175,8 @@ pub(crate) fn close(limiter: &dyn TakesTurns) {
 pub(crate) fn poke(limiter: &dyn TakesTurns) {
     let mut line = Locked::of(limiter);
     let now_nanos = limiter.now_nanos();
-    line.line().waiters.renew_since();
-    let wakers = line.line().waiters.refuse_above(limiter.limit());
+    line.line().order.renew_since();
+    let wakers = line.line().order.refuse_above(limiter.limit());
     line.wakers.0.extend(wakers);
     line.note_permits();
     line.settle(now_nanos);
@@ -190,7 +190,7 @@ pub(crate) fn settle(limiter: &dyn TakesTurns) {
 
 impl<'a> Locked<'a> {
     fn of(limiter: &'a dyn TakesTurns) -> Locked<'a> {
-        Locked::by(limiter, limiter.queue().line.lock())
+        Locked::by(limiter, limiter.line_lock().line.lock())
     }
 
     fn by(limiter: &'a dyn TakesTurns, guard: LockGuard<'a, Option<Box<LineState>>>) -> Locked<'a> {
@@ -201,35 +201,35 @@ impl<'a> Locked<'a> {
         self.guard.get_or_insert_default()
     }
 
-    fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
+    fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Place {
         let line = self.line();
-        let end = line.end;
-        let key = line.waiters.push(permits, deadline_nanos);
+        let end = line.last_turn;
+        let place = line.order.push(permits, deadline_nanos);
         self.note_permits();
         // Those ahead have their turns as before.
-        self.line().end = end;
-        key
+        self.line().last_turn = end;
+        place
     }
 
-    fn refuse(&mut self, key: Key, error: AcquireError) {
-        let waker = self.line().waiters.refuse(key, error);
+    fn refuse(&mut self, place: Place, error: AcquireError) {
+        let waker = self.line().order.refuse(place, error);
         self.wakers.0.extend(waker);
         self.note_permits();
     }
 
     /// Refuses a caller whose turn, at `due_nanos`, comes after its deadline.
-    fn time_out(&mut self, key: Key, now_nanos: u64, due_nanos: u64) {
+    fn time_out(&mut self, place: Place, now_nanos: u64, due_nanos: u64) {
         let retry_after = wait(now_nanos, due_nanos);
-        self.refuse(key, AcquireError::TimedOut { retry_after });
+        self.refuse(place, AcquireError::TimedOut { retry_after });
     }
 
     /// Notes a change of the line for others.
     fn note_permits(&mut self) {
-        self.line().end = None;
-        let permits = self.line().waiters.permits();
+        self.line().last_turn = None;
+        let permits = self.line().order.permits();
         // ORDERING: Relaxed, as in `permits`.
         // MODEL: none; no decision depends on it.
-        self.limiter.queue().waiting.store(permits, Relaxed);
+        self.limiter.line_lock().waiting.store(permits, Relaxed);
     }
 
     /// Grants all that is due at `now_nanos`, in order, and leaves the gate as the line needs it.
@@ -238,17 +238,17 @@ impl<'a> Locked<'a> {
     fn settle(&mut self, mut now_nanos: u64) -> u64 {
         let mut may_heal = true;
         loop {
-            self.line().waiters.note_since(now_nanos);
-            if let Some(reservation) = self.line().waiters.due_reserved(now_nanos) {
+            self.line().order.note_since(now_nanos);
+            if let Some(reservation) = self.line().order.due_reserved(now_nanos) {
                 self.charge(reservation, now_nanos);
                 continue;
             }
-            let Some(first) = self.line().waiters.first() else {
+            let Some(first) = self.line().order.first() else {
                 self.limiter.open_gate();
                 self.note_due(now_nanos, 0);
                 return now_nanos;
             };
-            if self.line().waiters.is_too_late(first, now_nanos) {
+            if self.line().order.is_too_late(first, now_nanos) {
                 let (_, due_nanos) = self.last_due(Upto::Place(first), now_nanos);
                 self.time_out(first, now_nanos, due_nanos);
                 continue;
@@ -256,7 +256,7 @@ impl<'a> Locked<'a> {
             let turn = Turn { may_heal, ..self.turn(first, now_nanos) };
             match self.limiter.take_turn(turn) {
                 Taken::Granted(grant, charged) => {
-                    let waker = self.line().waiters.grant(first, grant, charged);
+                    let waker = self.line().order.grant(first, grant, charged);
                     self.wakers.0.extend(waker);
                     self.note_permits();
                 }
@@ -266,12 +266,12 @@ impl<'a> Locked<'a> {
                 Taken::Healed => {
                     may_heal = false;
                     now_nanos = self.limiter.now_nanos();
-                    self.line().waiters.renew_since();
-                    self.line().end = None;
+                    self.line().order.renew_since();
+                    self.line().last_turn = None;
                 }
                 Taken::NotYet => {
                     let due_nanos = self.limiter.due_nanos(turn);
-                    let deadline_nanos = self.line().waiters.deadline_of(first);
+                    let deadline_nanos = self.line().order.deadline_of(first);
                     if deadline_nanos < due_nanos
                         && self.is_missed(turn, due_nanos, Some(deadline_nanos))
                     {
@@ -279,13 +279,13 @@ impl<'a> Locked<'a> {
                         continue;
                     }
                     // The first may have come to the front earlier than it had thought.
-                    let waker = self.line().waiters.wake_if_later(first, now_nanos, due_nanos);
+                    let waker = self.line().order.wake_if_later(first, now_nanos, due_nanos);
                     self.wakers.0.extend(waker);
                     // A reservation behind it may be told an earlier instant, if it was put off.
-                    let told_nanos = self.line().waiters.next_told();
+                    let told_nanos = self.line().order.next_told();
                     self.note_due(now_nanos, due_nanos.min(deadline_nanos).min(told_nanos));
                     if !turn.has_others {
-                        self.limiter.queue().note_end(due_nanos);
+                        self.limiter.line_lock().note_end(due_nanos);
                     }
                     return now_nanos;
                 }
@@ -296,7 +296,7 @@ impl<'a> Locked<'a> {
     /// Settles after a caller has left, or permits that it was not told of have come back.
     fn settle_for_the_others(&mut self) {
         self.note_permits();
-        if self.line().waiters.first().is_none() {
+        if self.line().order.first().is_none() {
             // Without the clock, which may panic.
             return self.limiter.open_gate();
         }
@@ -305,7 +305,7 @@ impl<'a> Locked<'a> {
         if std::thread::panicking() {
             // The caller leaves as it unwinds. A clock, or a limiter of the user, that panics once more
             // would abort the process: so somebody else settles.
-            let waker = self.line().waiters.disarm_first();
+            let waker = self.line().order.disarm_first();
             return self.wakers.0.extend(waker);
         }
         self.settle(self.limiter.now_nanos());
@@ -313,52 +313,52 @@ impl<'a> Locked<'a> {
 
     /// Notes for callers that try when it is the first one's turn.
     fn note_due(&self, now_nanos: u64, due_nanos: u64) {
-        self.limiter.queue().note_due(now_nanos, due_nanos);
+        self.limiter.line_lock().note_due(now_nanos, due_nanos);
     }
 
-    fn turn(&mut self, first: Key, now_nanos: u64) -> Turn {
-        let waiters = &self.line().waiters;
-        let permits = waiters.permits_of(first);
-        let since_nanos = waiters.since(now_nanos);
-        let has_others = waiters.len() > 1;
-        let told_nanos = waiters.first_told();
+    fn turn(&mut self, first: Place, now_nanos: u64) -> Turn {
+        let order = &self.line().order;
+        let permits = order.permits_of(first);
+        let since_nanos = order.since(now_nanos);
+        let has_others = order.len() > 1;
+        let told_nanos = order.first_told();
         Turn { permits, since_nanos, now_nanos, has_others, may_heal: true, told_nanos }
     }
 
-    /// Answers the caller at `key` after a settling at `now_nanos`. A caller whose deadline is before
+    /// Answers the caller at `place` after a settling at `now_nanos`. A caller whose deadline is before
     /// its turn leaves the line.
     fn answer(
         &mut self,
-        place: Key,
-        key: &mut Option<Key>,
+        place: Place,
+        noted: &mut Option<Place>,
         now_nanos: u64,
         deadline_nanos: Option<u64>,
         waker: Waker,
     ) -> Standing {
-        if let Some(outcome) = self.line().waiters.take_outcome(place) {
-            *key = None;
+        if let Some(outcome) = self.line().order.take_outcome(place) {
+            *noted = None;
             self.retired[1] = Some(waker);
             return Standing::Told(outcome);
         }
-        self.check_end();
-        let ahead = self.line().end_ahead_of(place);
+        self.check_last_turn();
+        let ahead = self.line().last_turn_ahead_of(place);
         let (turn, due_nanos) = self.last_due(Upto::Place(place), now_nanos);
         if self.is_missed(turn, due_nanos, deadline_nanos) {
             let retry_after = wait(now_nanos, due_nanos);
-            *key = None;
+            *noted = None;
             // It has left no waker here, or none since it is awake.
-            drop(self.line().waiters.leave(place));
+            drop(self.line().order.leave(place));
             self.retired[1] = Some(waker);
             self.note_permits();
             // If it was the last, those ahead have their turns as before.
-            self.line().end = ahead;
+            self.line().last_turn = ahead;
             self.settle(now_nanos);
             return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
         }
-        if self.line().waiters.last() == Some(place) {
-            self.limiter.queue().note_end(due_nanos);
+        if self.line().order.last() == Some(place) {
+            self.limiter.line_lock().note_end(due_nanos);
         }
-        let wake_nanos = self.line().waiters.arm(place, due_nanos, waker);
+        let wake_nanos = self.line().order.arm(place, due_nanos, waker);
         Standing::Waiting { wait: wait(now_nanos, wake_nanos) }
     }
 }

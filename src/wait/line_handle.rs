@@ -5,9 +5,10 @@ use core::fmt;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::line::longest_wait;
+use crate::wait::turn::TakesTurns;
 #[cfg(feature = "alloc")]
-use crate::wait::turn::CountsAnswers;
-use crate::wait::turn::{Answered, CountedLine, TakesTurns};
+use crate::wait::way_to_line::CountsAnswers;
+use crate::wait::way_to_line::{Answered, CountedLine};
 
 /// The line of callers that wait for a limiter.
 #[derive(Clone, Copy)]
@@ -44,13 +45,13 @@ impl Line<'_> {
     /// Returns the number of callers in line, and reservations. Takes the line's lock.
     #[must_use]
     pub fn waiters(&self) -> usize {
-        self.limiter().queue().waiters()
+        self.limiter().line_lock().waiters()
     }
 
     /// Returns the permits that the line waits for. Lock-free; may be out of date.
     #[must_use]
     pub fn permits(&self) -> u64 {
-        self.limiter().queue().permits()
+        self.limiter().line_lock().permits()
     }
 
     /// Bounds the line. Callers that already stand in it stay, unless they would wait longer than
@@ -69,7 +70,7 @@ impl Line<'_> {
     /// # Ok::<(), AcquireError>(())
     /// ```
     pub fn set_limits(&self, limits: LineLimits) {
-        self.limiter().queue().set_limits(limits);
+        self.limiter().line_lock().set_limits(limits);
         longest_wait::keep_longest_wait(self.limiter());
     }
 
@@ -83,7 +84,7 @@ impl Line<'_> {
     /// Returns whether the line was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.limiter().queue().is_closed()
+        self.limiter().line_lock().is_closed()
     }
 }
 

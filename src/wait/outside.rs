@@ -46,9 +46,9 @@ use crate::time::units;
 
 use self::periods::periods_ahead;
 use super::charged::Charged;
-use super::end::End;
+use super::last_turn::LastTurn;
 use super::line;
-use super::queue::WaitQueue;
+use super::line_lock::LineLock;
 use super::turn::{Taken, TakesTurns, Turn};
 
 /// Time after which the first in line asks again, if the limiter does not know how long it has to
@@ -69,7 +69,7 @@ pub(crate) struct OutsideLine {
     period_ends_nanos: AtomicWord<u64>,
     /// The wait that the last denial of the first in line told, or the time after which it asks again.
     first_wait_nanos: AtomicWord<u64>,
-    queue: WaitQueue,
+    line_lock: LineLock,
 }
 
 /// A limiter behind a line that is outside of its word.
@@ -112,7 +112,7 @@ impl OutsideLine {
             period_nanos: AtomicWord::new(0),
             period_ends_nanos: AtomicWord::new(0),
             first_wait_nanos: AtomicWord::new(LOOK_AGAIN_NANOS),
-            queue: WaitQueue::new(),
+            line_lock: LineLock::new(),
         }
     }
 
@@ -134,15 +134,15 @@ impl OutsideLine {
         }
     }
 
-    pub(crate) fn queue(&self) -> &WaitQueue {
-        &self.queue
+    pub(crate) fn line_lock(&self) -> &LineLock {
+        &self.line_lock
     }
 
     /// Lets those in line look again, after a change of the limiter.
     pub(crate) fn poke(&self, limiter: &dyn TakesTurns) {
         self.store_period(0, 0);
         // Takes the lock, whatever the gate is.
-        if self.queue.waiters() > 0 {
+        if self.line_lock.waiters() > 0 {
             line::poke(limiter);
         }
     }
@@ -232,7 +232,7 @@ pub(crate) fn settle_at_the_gate(
         Err(Denied::Wait(wait)) => (wait.limit(), wait.remaining(), wait.reset_after()),
         Err(denied) => return Err(denied),
     };
-    let retry_nanos = match limiter.outside().queue.wait_nanos(now_nanos) {
+    let retry_nanos = match limiter.outside().line_lock.wait_nanos(now_nanos) {
         // Nobody knows, but it is not for ever.
         u64::MAX => LOOK_AGAIN_NANOS,
         wait_nanos => wait_nanos,
@@ -247,8 +247,8 @@ pub(crate) fn settle_at_the_gate(
 }
 
 impl<T: HasOutsideLine> TakesTurns for T {
-    fn queue(&self) -> &WaitQueue {
-        &self.outside().queue
+    fn line_lock(&self) -> &LineLock {
+        &self.outside().line_lock
     }
 
     fn now_nanos(&self) -> u64 {
@@ -302,7 +302,12 @@ impl<T: HasOutsideLine> TakesTurns for T {
 
     /// Returns the turn as the limiter tells it for the sum, if that is no more than its limit. Beyond
     /// it, returns an estimate: as if the limiter granted its limit anew a period after each grant.
-    fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+    fn last_due(
+        &self,
+        turn: Turn,
+        _: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
         let first = sizes.next();
         let sizes = &mut first.into_iter().chain(sizes);
         // A sum may be granted in parts, from more than one source. The first in line has one request.
@@ -327,7 +332,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
         };
         let ahead_nanos = self.outside().period_nanos().saturating_mul(periods);
         let due_nanos = now_nanos.saturating_add(wait_nanos).saturating_add(ahead_nanos);
-        End { due_nanos, word: None }
+        LastTurn { due_nanos, word: None }
     }
 
     /// An estimate refuses nobody: before the deadline, only what the limiter itself tells does.
@@ -358,6 +363,6 @@ impl<T: HasOutsideLine> TakesTurns for T {
     // Whatever the gate is: it may be seen open by a caller that has just given back, while the first in
     // line closes it, and asks before that.
     fn wake_first(&self) {
-        self.outside().queue.wake_first();
+        self.outside().line_lock.wake_first();
     }
 }

@@ -1,26 +1,26 @@
-//! Places in line.
+//! A place in line, and what the caller or the reservation at it wants.
 
 use core::num::NonZeroU32;
 
 /// The place of a caller or a reservation among the nodes of its line, plus 1; valid until it is told its
 /// outcome, or let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(NonZeroU32);
+pub(crate) struct Place(NonZeroU32);
 
-impl Key {
-    /// Returns the key of a place that is below the most nodes of a line.
-    pub(super) fn new(place: usize) -> Key {
-        Key(NonZeroU32::MIN.saturating_add(place as u32))
+impl Place {
+    /// Returns the place at `index`, which is below the most nodes of a line.
+    pub(super) fn new(index: usize) -> Place {
+        Place(NonZeroU32::MIN.saturating_add(index as u32))
     }
 
-    pub(super) fn place(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
-/// One in line, as the turns of those behind it depend on it.
+/// The demand of one in line, on which the turns of those behind it depend.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Demand {
     pub(crate) permits: u64,
     /// The instant that a reservation was told; `None` for a caller.
     pub(crate) told_nanos: Option<u64>,

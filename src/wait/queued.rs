@@ -296,7 +296,7 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
     }
 
     fn is_idle(&self) -> bool {
-        self.line.queue().is_unused() && self.limiter.is_idle()
+        self.line.line_lock().is_unused() && self.limiter.is_idle()
     }
 
     fn healed(&self) -> u64 {
@@ -330,7 +330,7 @@ impl<L: fmt::Debug, C> fmt::Debug for Queued<L, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queued")
             .field("limiter", &self.limiter)
-            .field("waiting", &self.line.queue().permits())
+            .field("waiting", &self.line.line_lock().permits())
             .finish()
     }
 }

@@ -8,7 +8,7 @@ use crate::decision::undo::{Debit, Undo};
 
 use super::charged::{Booked, Charged};
 use super::line;
-use super::place::Key;
+use super::place::Place;
 use super::timer::Timer;
 use super::turn::TakesTurns;
 use super::until::{Look, block_until, sleep_until};
@@ -52,20 +52,20 @@ pub struct Reservation<'a> {
 struct PlaceInLine<'a> {
     limiter: &'a (dyn TakesTurns + Sync),
     /// `None` once it was taken back.
-    key: Option<Key>,
+    place: Option<Place>,
 }
 
 impl PlaceInLine<'_> {
     /// Leaves the line, or returns what was charged.
     fn take_back(mut self) -> Option<Charged> {
-        line::take_back_reservation(self.limiter, self.key.take()?)
+        line::take_back_reservation(self.limiter, self.place.take()?)
     }
 }
 
 impl Drop for PlaceInLine<'_> {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
-            line::release(self.limiter, key);
+        if let Some(place) = self.place {
+            line::release(self.limiter, place);
         }
     }
 }
@@ -76,7 +76,7 @@ impl<'a> Reservation<'a> {
         permits: u64,
         booked: Booked,
     ) -> Reservation<'a> {
-        let place = booked.place.map(|key| PlaceInLine { limiter, key: Some(key) });
+        let place = booked.place.map(|place| PlaceInLine { limiter, place: Some(place) });
         Reservation { limiter, permits, booked, pieces: None, place }
     }
 

@@ -22,7 +22,7 @@ use crate::decision::grant::Grant;
 use super::charged::Charged;
 use super::line;
 use super::line_handle::Line;
-use super::queue::WaitQueue;
+use super::line_lock::LineLock;
 use super::turn::{Taken, TakesTurns, Turn};
 
 /// A resource with permits that are held and come back, which a [`ResourceLine`] puts a line before.
@@ -164,13 +164,13 @@ pub enum ResourceTurn {
 #[derive(Debug)]
 pub struct ResourceLine<R> {
     resource: R,
-    queue: WaitQueue,
+    line_lock: LineLock,
 }
 
 impl<R: Resource> ResourceLine<R> {
     /// Puts a line before `resource`, whose gate is open. Does not allocate.
     pub fn new(resource: R) -> ResourceLine<R> {
-        ResourceLine { resource, queue: WaitQueue::new() }
+        ResourceLine { resource, line_lock: LineLock::new() }
     }
 
     /// Returns the resource.
@@ -208,8 +208,8 @@ impl<R> AsRef<ResourceLine<R>> for ResourceLine<R> {
 }
 
 impl<R: Resource> TakesTurns for ResourceLine<R> {
-    fn queue(&self) -> &WaitQueue {
-        &self.queue
+    fn line_lock(&self) -> &LineLock {
+        &self.line_lock
     }
 
     /// Always the same instant.
@@ -259,7 +259,7 @@ impl<R: Resource> TakesTurns for ResourceLine<R> {
 
     fn wake_first(&self) {
         if self.is_gated() {
-            self.queue.wake_first();
+            self.line_lock.wake_first();
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::wait::acquire::Waiting;
 use crate::wait::error::AcquireError;
 use crate::wait::line_handle::Line;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{CountedLine, KeepsLine, WayToLine};
+use crate::wait::way_to_line::{CountedLine, KeepsLine, WayToLine};
 
 use crate::limiter::Limiter;
 

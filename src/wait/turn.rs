@@ -1,24 +1,20 @@
 //! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`,
 //! the `turns.rs` of windows and `outside.rs` implement it.)
 
-use alloc::sync::Arc;
-use core::time::Duration;
-
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
 use super::charged::{Booked, Charged};
-use super::end::End;
-use super::error::AcquireError;
-use super::place::Place;
-use super::queue::WaitQueue;
+use super::last_turn::LastTurn;
+use super::line_lock::LineLock;
+use super::place::Demand;
 
 /// A limiter that callers can stand in line for.
 ///
 /// Its methods are called under the line's lock, except for `try_now`, `cancel`, `wake_first`, `expect_caller`
 /// and `mark`: so none of the others may lock the line. What only reads is called without it too.
 pub(crate) trait TakesTurns {
-    fn queue(&self) -> &WaitQueue;
+    fn line_lock(&self) -> &LineLock;
 
     fn now_nanos(&self) -> u64;
 
@@ -55,30 +51,30 @@ pub(crate) trait TakesTurns {
     fn last_due(
         &self,
         turn: Turn,
-        _from: Option<End>,
+        _from: Option<LastTurn>,
         _sizes: &mut dyn Iterator<Item = u64>,
-    ) -> End {
-        End { due_nanos: self.due_nanos(turn), word: None }
+    ) -> LastTurn {
+        LastTurn { due_nanos: self.due_nanos(turn), word: None }
     }
 
     /// Returns the same where reservations are among those in line.
     fn last_due_among_reservations(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> End {
-        self.last_due(turn, from, &mut places.map(|place| place.permits))
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> LastTurn {
+        self.last_due(turn, from, &mut demands.map(|demand| demand.permits))
     }
 
-    /// Returns the turn of the last of `places`, for a reservation, or the time after which it can be
+    /// Returns the turn of the last of `demands`, for a reservation, or the time after which it can be
     /// made, as it would be too far ahead now. Where no permits can be reserved, that is never.
     fn book(
         &self,
         _turn: Turn,
-        _from: Option<End>,
-        _places: &mut dyn Iterator<Item = Place>,
-    ) -> Result<End, u64> {
+        _from: Option<LastTurn>,
+        _demands: &mut dyn Iterator<Item = Demand>,
+    ) -> Result<LastTurn, u64> {
         Err(u64::MAX)
     }
 
@@ -165,104 +161,4 @@ pub(crate) enum Taken {
     },
     /// The clock had gone back, and the limiter starts again from full.
     Healed,
-}
-
-/// A way to a limiter that callers can stand in line for: a reference to it, or a handle that the
-/// caller keeps.
-pub(crate) trait HasLine {
-    /// A mark by which a line is known again: nothing, where it is always the same one.
-    type Home: Copy + Default + PartialEq;
-
-    /// Returns the mark of the line of `limiter`.
-    fn home(&self, limiter: &dyn TakesTurns) -> Self::Home;
-
-    fn limiter(&self) -> &(dyn TakesTurns + Sync);
-
-    /// Takes over the charge of a grant in line, of which the caller is told now.
-    fn granted(&self, charged: Charged) {
-        self.limiter().release(charged);
-    }
-
-    /// Returns true if somebody counts answers, who wants to know the waits.
-    fn is_counted(&self) -> bool {
-        false
-    }
-
-    /// Notes the answer that a caller is told.
-    fn note(&self, _answered: Answered<'_>) {}
-}
-
-/// A limiter with a line, and what counts the answers to those that ask through this.
-#[derive(Clone, Copy)]
-pub(crate) struct CountedLine<'a> {
-    pub(crate) limiter: &'a (dyn TakesTurns + Sync),
-    pub(crate) counts: Option<&'a dyn CountsAnswers>,
-}
-
-/// A limiter that keeps a line, and may be kept alive for it.
-pub(crate) trait KeepsLine: Send + Sync {
-    fn counted_line(&self) -> CountedLine<'_>;
-}
-
-/// The way of a caller that only waits.
-pub(crate) enum WayToLine<'a> {
-    Borrowed(CountedLine<'a>),
-    /// It is kept alive.
-    Owned(Arc<dyn KeepsLine>),
-}
-
-impl WayToLine<'_> {
-    fn line(&self) -> CountedLine<'_> {
-        match self {
-            WayToLine::Borrowed(line) => *line,
-            WayToLine::Owned(limiter) => limiter.counted_line(),
-        }
-    }
-}
-
-impl HasLine for WayToLine<'_> {
-    type Home = usize;
-
-    fn home(&self, limiter: &dyn TakesTurns) -> usize {
-        match self {
-            WayToLine::Borrowed(_) => limiter.mark(),
-            // The limiter is found by a user's code, which may find another one.
-            WayToLine::Owned(_) => limiter.queue().address(),
-        }
-    }
-
-    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        self.line().limiter
-    }
-
-    fn is_counted(&self) -> bool {
-        self.line().counts.is_some()
-    }
-
-    fn note(&self, answered: Answered<'_>) {
-        self.line().note(answered);
-    }
-}
-
-impl CountedLine<'_> {
-    /// Counts an answer, if anybody counts.
-    pub(crate) fn note(self, answered: Answered<'_>) {
-        if let Some(counts) = self.counts {
-            counts.count_answer(answered);
-        }
-    }
-}
-
-/// The answer to a caller that might have to wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answered<'a> {
-    pub(crate) permits: u64,
-    pub(crate) answer: &'a Result<Grant, AcquireError>,
-    /// The time for which it has waited, if it has, and if somebody counts.
-    pub(crate) waited: Option<Duration>,
-}
-
-/// Counts of what callers that may wait are told.
-pub(crate) trait CountsAnswers: Sync {
-    fn count_answer(&self, answered: Answered<'_>);
 }

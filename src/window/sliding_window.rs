@@ -48,8 +48,8 @@ impl Placement for Padded {}
 
 #[cfg(feature = "wait")]
 impl Lined for Padded {
-    fn queue(&self) -> &crate::wait::queue::WaitQueue {
-        &self.0.companion().queue
+    fn line_lock(&self) -> &crate::wait::line_lock::LineLock {
+        &self.0.companion().line_lock
     }
 }
 
@@ -103,12 +103,12 @@ impl HotLine for Padded {
 
     #[cfg(feature = "wait")]
     fn has_line(&self) -> bool {
-        !self.0.companion().queue.is_unused()
+        !self.0.companion().line_lock.is_unused()
     }
 
     #[cfg(feature = "wait")]
     fn wait_nanos(&self, now_nanos: u64) -> u64 {
-        self.0.companion().queue.wait_nanos(now_nanos)
+        self.0.companion().line_lock.wait_nanos(now_nanos)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::wait::error::AcquireError;
 use crate::wait::line_handle::Line;
 use crate::wait::reservation::Reservation;
 use crate::wait::traits::{Reserve, Wait};
-use crate::wait::turn::{Answered, CountsAnswers};
+use crate::wait::way_to_line::{Answered, CountsAnswers};
 
 use super::Counted;
 

@@ -21,15 +21,16 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::sync::Lock;
 use crate::wait::charged::Charged;
-use crate::wait::end::End;
 use crate::wait::error::AcquireError;
+use crate::wait::last_turn::LastTurn;
 use crate::wait::line;
 use crate::wait::line_handle::Line;
-use crate::wait::place::Place;
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
+use crate::wait::place::Demand;
 use crate::wait::reservation::Reservation;
 use crate::wait::traits::{Reserve, Wait};
-use crate::wait::turn::{Answered, CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
+use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
+use crate::wait::way_to_line::{Answered, CountsAnswers};
 
 use super::{Gate, GateMode};
 
@@ -114,8 +115,8 @@ impl<L: Wait> Gate<L> {
 }
 
 impl<L: Wait> TakesTurns for Gate<L> {
-    fn queue(&self) -> &WaitQueue {
-        self.behind().queue()
+    fn line_lock(&self) -> &LineLock {
+        self.behind().line_lock()
     }
 
     fn now_nanos(&self) -> u64 {
@@ -158,17 +159,22 @@ impl<L: Wait> TakesTurns for Gate<L> {
         self.behind().due_nanos(turn)
     }
 
-    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+    fn last_due(
+        &self,
+        turn: Turn,
+        from: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
         self.behind().last_due(turn, from, sizes)
     }
 
     fn last_due_among_reservations(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> End {
-        self.behind().last_due_among_reservations(turn, from, places)
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> LastTurn {
+        self.behind().last_due_among_reservations(turn, from, demands)
     }
 
     /// Whatever the mode: the limiter made it when the gate limited.
@@ -199,6 +205,6 @@ impl<L: Wait> TakesTurns for Gate<L> {
     }
 
     fn mark(&self) -> usize {
-        self.queue().address()
+        self.line_lock().address()
     }
 }

@@ -6,7 +6,8 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::keyed_limiter::KeyedLimiter;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
-use crate::wait::turn::{HasLine, TakesTurns};
+use crate::wait::turn::TakesTurns;
+use crate::wait::way_to_line::HasLine;
 
 /// A store whose keys have lines.
 pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {

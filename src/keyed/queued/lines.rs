@@ -91,7 +91,7 @@ impl<O: Hash + Eq> KeyLines<O> {
         }
         let line = Arc::new(OutsideLine::new());
         if terms.limits != LineLimits::new() {
-            line.queue().set_limits(terms.limits);
+            line.line_lock().set_limits(terms.limits);
         }
         shard.insert(key.to_owned(), KeyLine { line: Arc::clone(&line), users: 1 });
         // ORDERING: Relaxed, as in `count`.
@@ -161,7 +161,7 @@ impl<O: Hash + Eq> KeyLines<O> {
             let lines: Vec<_> =
                 shard.lock().values().map(|known| Arc::clone(&known.line)).collect();
             for line in lines {
-                line.queue().set_limits(limits);
+                line.line_lock().set_limits(limits);
             }
         }
     }

@@ -15,10 +15,10 @@ use crate::decision::grant::Grant;
 use crate::wait::acquire::sleep;
 use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
+use crate::wait::request::{Asked, LineRequest};
 use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::waiter::{Asked, Waiter};
 
 use super::at_key::AtKey;
 
@@ -70,7 +70,7 @@ struct Caller<'a, K: Sync + ?Sized> {
     timeout: Option<Duration>,
     jitter: Option<Jitter>,
     /// `None` before its first request, and from its answer on.
-    waiter: Option<Waiter<AtKey<'a, K>>>,
+    request: Option<LineRequest<AtKey<'a, K>>>,
     answer: Option<Result<Grant, AcquireError>>,
 }
 
@@ -80,14 +80,14 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
         if let Some(answer) = self.answer {
             return Asked::Told(answer);
         }
-        let asked = match &mut self.waiter {
-            Some(waiter) => waiter.ask(waker),
+        let asked = match &mut self.request {
+            Some(request) => request.ask(waker),
             None => self.begin(waker),
         };
         if let Asked::Told(answer) = asked {
             self.answer = Some(answer);
             // The line may have no other user.
-            self.waiter = None;
+            self.request = None;
         }
         asked
     }
@@ -107,14 +107,14 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
             Ok(at_key) => at_key,
             Err(error) => return Asked::Told(Err(error)),
         };
-        let waiter = self.waiter.insert(Waiter::new(at_key, self.permits));
+        let request = self.request.insert(LineRequest::new(at_key, self.permits));
         if let Some(timeout) = self.timeout {
-            waiter.set_timeout(timeout);
+            request.set_timeout(timeout);
         }
         if let Some(jitter) = self.jitter {
-            waiter.set_jitter(Some(jitter));
+            request.set_jitter(Some(jitter));
         }
-        waiter.stand(waker)
+        request.stand(waker)
     }
 }
 
@@ -124,8 +124,8 @@ impl<'a, K: Sync + ?Sized> WaitingForKey<'a, K> {
         key: &'a K,
         permits: u64,
     ) -> WaitingForKey<'a, K> {
-        let (timeout, jitter, waiter, answer) = (None, None, None, None);
-        let caller = Caller { keys, key, permits, timeout, jitter, waiter, answer };
+        let (timeout, jitter, request, answer) = (None, None, None, None);
+        let caller = Caller { keys, key, permits, timeout, jitter, request, answer };
         WaitingForKey { caller, timer: ThreadTimer, sleep: None }
     }
 }

@@ -3,12 +3,12 @@
 use core::iter::once;
 use core::time::Duration;
 
-use crate::wait::end::End;
 use crate::wait::error::AcquireError;
-use crate::wait::place::{Key, Place};
-use crate::wait::queue::LineState;
+use crate::wait::last_turn::LastTurn;
+use crate::wait::line_lock::LineState;
+use crate::wait::order::Order;
+use crate::wait::place::{Demand, Place};
 use crate::wait::turn::{TakesTurns, Turn};
-use crate::wait::waiters::Waiters;
 
 use super::Locked;
 
@@ -16,7 +16,7 @@ use super::Locked;
 #[derive(Clone, Copy)]
 pub(super) enum Upto {
     /// Up to a caller in line.
-    Place(Key),
+    Place(Place),
     /// All but the `left` oldest callers, and one behind them that wants `permits`.
     After { left: usize, permits: u64 },
 }
@@ -34,11 +34,11 @@ impl Locked<'_> {
 
     /// Forgets the turn of the last in line if the limiter's word has changed since it was foreseen: not all
     /// that takes permits locks the line.
-    pub(super) fn check_end(&mut self) {
+    pub(super) fn check_last_turn(&mut self) {
         let word = self.limiter.word();
         let line = self.line();
         if line.seen != word {
-            (line.seen, line.end) = (word, None);
+            (line.seen, line.last_turn) = (word, None);
         }
     }
 
@@ -47,8 +47,8 @@ impl Locked<'_> {
     pub(super) fn last_due(&mut self, upto: Upto, now_nanos: u64) -> (Turn, u64) {
         let limiter = self.limiter;
         let line = self.line();
-        let waiters = &line.waiters;
-        let since_nanos = waiters.since(now_nanos);
+        let order = &line.order;
+        let since_nanos = order.since(now_nanos);
         let turn = |permits| Turn {
             permits,
             since_nanos,
@@ -59,29 +59,30 @@ impl Locked<'_> {
         };
         match upto {
             Upto::Place(place) => {
-                let turn = turn(waiters.permits_up_to(place));
-                let newest = Place { permits: waiters.permits_of(place), told_nanos: None };
-                let known = line.end_ahead_of(place).map(|(_, end)| {
+                let turn = turn(order.permits_up_to(place));
+                let newest = Demand { permits: order.permits_of(place), told_nanos: None };
+                let known = line.last_turn_ahead_of(place).map(|(_, end)| {
                     limiter.last_due_among_reservations(turn, Some(end), &mut once(newest))
                 });
                 let due = known.filter(|_| limiter.word() == line.seen).unwrap_or_else(|| {
-                    last_due(limiter, waiters, turn, &mut waiters.places_up_to(place))
+                    last_due(limiter, order, turn, &mut order.demands_up_to(place))
                 });
-                if waiters.last() == Some(place) {
-                    self.line().end = due.word.map(|_| (place, due));
+                if order.last() == Some(place) {
+                    self.line().last_turn = due.word.map(|_| (place, due));
                 }
                 (turn, due.due_nanos)
             }
             Upto::After { left, permits } => {
-                let turn = turn(waiters.permits_behind(left).saturating_add(permits));
-                let newest = Place { permits, told_nanos: None };
-                let end = line.end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));
+                let turn = turn(order.permits_behind(left).saturating_add(permits));
+                let newest = Demand { permits, told_nanos: None };
+                let end =
+                    line.last_turn.filter(|&(last, _)| left == 0 && order.last() == Some(last));
                 let known = end.map(|(_, end)| {
                     limiter.last_due_among_reservations(turn, Some(end), &mut once(newest))
                 });
                 let due = known.filter(|_| limiter.word() == line.seen).unwrap_or_else(|| {
-                    let mut places = waiters.places_behind(left).chain(once(newest));
-                    last_due(limiter, waiters, turn, &mut places)
+                    let mut demands = order.demands_behind(left).chain(once(newest));
+                    last_due(limiter, order, turn, &mut demands)
                 });
                 (turn, due.due_nanos)
             }
@@ -99,12 +100,12 @@ impl Locked<'_> {
         left: usize,
         now_nanos: u64,
         longest_nanos: u64,
-    ) -> Result<End, AcquireError> {
+    ) -> Result<LastTurn, AcquireError> {
         let limiter = self.limiter;
-        self.check_end();
-        let LineState { end, seen, ref waiters, .. } = *self.line();
-        let since_nanos = waiters.since(now_nanos);
-        let permits_of_all = waiters.permits_behind(left).saturating_add(permits);
+        self.check_last_turn();
+        let LineState { last_turn: end, seen, ref order, .. } = *self.line();
+        let since_nanos = order.since(now_nanos);
+        let permits_of_all = order.permits_behind(left).saturating_add(permits);
         let turn = Turn {
             permits: permits_of_all,
             since_nanos,
@@ -113,13 +114,13 @@ impl Locked<'_> {
             may_heal: false,
             told_nanos: None,
         };
-        let newest = Place { permits, told_nanos: None };
-        let end = end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));
+        let newest = Demand { permits, told_nanos: None };
+        let end = end.filter(|&(last, _)| left == 0 && order.last() == Some(last));
         let known = end.map(|(_, end)| limiter.book(turn, Some(end), &mut once(newest)));
         // A change since then may have set other terms.
         let quoted = known.filter(|_| limiter.word() == seen).unwrap_or_else(|| {
-            let mut places = waiters.places_behind(left).chain(once(newest));
-            limiter.book(turn, None, &mut places)
+            let mut demands = order.demands_behind(left).chain(once(newest));
+            limiter.book(turn, None, &mut demands)
         });
         let retry = |nanos| match nanos {
             u64::MAX => Duration::MAX,
@@ -134,16 +135,16 @@ impl Locked<'_> {
     }
 }
 
-/// Returns the last turn of `places`, which are of the line of `limiter`.
+/// Returns the last turn of `demands`, which are of the line of `limiter`.
 fn last_due(
     limiter: &dyn TakesTurns,
-    waiters: &Waiters,
+    order: &Order,
     turn: Turn,
-    places: &mut dyn Iterator<Item = Place>,
-) -> End {
-    if waiters.has_reserved() {
-        limiter.last_due_among_reservations(turn, None, places)
+    demands: &mut dyn Iterator<Item = Demand>,
+) -> LastTurn {
+    if order.has_reserved() {
+        limiter.last_due_among_reservations(turn, None, demands)
     } else {
-        limiter.last_due(turn, None, &mut places.map(|place| place.permits))
+        limiter.last_due(turn, None, &mut demands.map(|demand| demand.permits))
     }
 }

@@ -14,7 +14,7 @@
 use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;
 use crate::wait::limits::WhenLineFull;
-use crate::wait::place::Key;
+use crate::wait::place::Place;
 use crate::wait::turn::{DueReservation, TakesTurns};
 
 use super::{Locked, wait};
@@ -33,7 +33,7 @@ pub(crate) fn book(
 ) -> Result<Option<Booked>, AcquireError> {
     let mut line = Locked::of(limiter);
     let now_nanos = line.settle(limiter.now_nanos());
-    if line.line().waiters.first().is_none() {
+    if line.line().order.first().is_none() {
         return Ok(None);
     }
     let limit = limiter.limit();
@@ -44,28 +44,28 @@ pub(crate) fn book(
         return Ok(None);
     };
     let end = line.quote(permits, 0, now_nanos, longest_nanos)?;
-    let key = line.line().waiters.push_reserved(permits, end.due_nanos);
+    let place = line.line().order.push_reserved(permits, end.due_nanos);
     line.note_permits();
-    line.line().end = end.word.map(|_| (key, end));
-    limiter.queue().note_end(end.due_nanos);
+    line.line().last_turn = end.word.map(|_| (place, end));
+    limiter.line_lock().note_end(end.due_nanos);
     Ok(Some(Booked {
         at_nanos: end.due_nanos,
         wait_nanos: end.due_nanos.saturating_sub(now_nanos),
         cost: 0,
         charged: Charged::NOTHING,
-        place: Some(key),
+        place: Some(place),
     }))
 }
 
 /// Forgets who holds a reservation.
-pub(crate) fn release(limiter: &dyn TakesTurns, key: Key) {
-    Locked::of(limiter).line().waiters.release_reserved(key);
+pub(crate) fn release(limiter: &dyn TakesTurns, place: Place) {
+    Locked::of(limiter).line().order.release_reserved(place);
 }
 
 /// Takes a reservation out of the line, or returns what was charged for it.
-pub(crate) fn take_back_reservation(limiter: &dyn TakesTurns, key: Key) -> Option<Charged> {
+pub(crate) fn take_back_reservation(limiter: &dyn TakesTurns, place: Place) -> Option<Charged> {
     let mut line = Locked::of(limiter);
-    let charged = line.line().waiters.take_reserved(key);
+    let charged = line.line().order.take_reserved(place);
     if charged.is_none() {
         line.settle_for_the_others();
     }
@@ -74,20 +74,18 @@ pub(crate) fn take_back_reservation(limiter: &dyn TakesTurns, key: Key) -> Optio
 
 impl Locked<'_> {
     /// Charges a reservation, and takes it out of the line.
-    pub(super) fn charge(&mut self, key: Key, now_nanos: u64) {
+    pub(super) fn charge(&mut self, place: Place, now_nanos: u64) {
         let line = self.line();
-        let has_others = line.waiters.len() > 1;
-        let (permits, told_nanos) = (line.waiters.permits_of(key), line.waiters.told_of(key));
-        let first = line.waiters.first().filter(|first| *first != key);
+        let has_others = line.order.len() > 1;
+        let (permits, told_nanos) = (line.order.permits_of(place), line.order.told_of(place));
+        let first = line.order.first().filter(|first| *first != place);
         let first_permits = match first {
-            Some(first) if line.waiters.since(now_nanos) < told_nanos => {
-                line.waiters.permits_of(first)
-            }
+            Some(first) if line.order.since(now_nanos) < told_nanos => line.order.permits_of(first),
             _ => 0,
         };
         let due = DueReservation { permits, told_nanos, first_permits, now_nanos, has_others };
         let charged = self.limiter.charge(due);
-        self.line().waiters.note_charge(key, charged);
+        self.line().order.note_charge(place, charged);
         self.note_permits();
     }
 
@@ -103,7 +101,7 @@ impl Locked<'_> {
         if line.admits(permits) {
             return Ok(Some(now_nanos));
         }
-        let evicts = line.waiters.has_place()
+        let evicts = line.order.has_place()
             && line.limits.when_full == WhenLineFull::EvictOldest
             && line.limits.admit(0, 0, permits);
         if !evicts {
@@ -112,15 +110,15 @@ impl Locked<'_> {
             return Err(AcquireError::LineFull { retry_after });
         }
         // Nobody is to leave for one that cannot be made.
-        let left = line.waiters.oldest_that_leave(line.limits, permits);
+        let left = line.order.oldest_that_leave(line.limits, permits);
         self.quote(permits, left, now_nanos, longest_nanos)?;
         let mut now_nanos = now_nanos;
         while !self.line().admits(permits) {
-            let Some(first) = self.line().waiters.first() else { return Ok(None) };
+            let Some(first) = self.line().order.first() else { return Ok(None) };
             self.refuse(first, AcquireError::Evicted);
             now_nanos = self.settle(now_nanos);
         }
-        let is_empty = self.line().waiters.first().is_none();
+        let is_empty = self.line().order.first().is_none();
         Ok((!is_empty).then_some(now_nanos))
     }
 }

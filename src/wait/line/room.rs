@@ -2,7 +2,7 @@
 
 use crate::wait::error::AcquireError;
 use crate::wait::limits::WhenLineFull;
-use crate::wait::queue::LineState;
+use crate::wait::line_lock::LineState;
 
 use super::last_due::Upto;
 use super::{Locked, wait};
@@ -18,7 +18,7 @@ impl Locked<'_> {
         if self.line().admits(permits) {
             return Ok(());
         }
-        if !self.line().waiters.has_place() {
+        if !self.line().order.has_place() {
             // Nor is there if others leave: they keep their nodes until they are told.
             now_nanos = self.settle(now_nanos);
             return Err(self.full(permits, now_nanos));
@@ -28,7 +28,7 @@ impl Locked<'_> {
         if self.line().limits.when_full == WhenLineFull::EvictOldest {
             self.check_deadline(permits, now_nanos, deadline_nanos)?;
             while !self.line().admits(permits) && self.line().limits.admit(0, 0, permits) {
-                let Some(first) = self.line().waiters.first() else { break };
+                let Some(first) = self.line().order.first() else { break };
                 self.refuse(first, AcquireError::Evicted);
                 now_nanos = self.settle(now_nanos);
             }
@@ -52,8 +52,8 @@ impl Locked<'_> {
         now_nanos: u64,
         deadline_nanos: Option<u64>,
     ) -> Result<(), AcquireError> {
-        let LineState { limits, ref waiters, .. } = *self.line();
-        let left = waiters.oldest_that_leave(limits, permits);
+        let LineState { limits, ref order, .. } = *self.line();
+        let left = order.oldest_that_leave(limits, permits);
         let (turn, due_nanos) = self.last_due(Upto::After { left, permits }, now_nanos);
         if self.is_missed(turn, due_nanos, deadline_nanos) {
             return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use crate::wait::order::Outcome;
 use crate::wait::turn::TakesTurns;
-use crate::wait::waiters::Outcome;
 
 use super::{Locked, Standing, take_back};
 

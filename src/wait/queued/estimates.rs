@@ -28,11 +28,12 @@ use crate::wait::acquire::sleep;
 use crate::wait::charged::Charged;
 use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
+use crate::wait::request::{Asked, LineRequest};
 use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::turn::{HasLine, TakesTurns};
-use crate::wait::waiter::{Asked, Waiter};
+use crate::wait::turn::TakesTurns;
+use crate::wait::way_to_line::HasLine;
 
 use super::Queued;
 
@@ -132,7 +133,7 @@ pin_project! {
 struct Caller<'a> {
     limiter: &'a dyn Settle,
     kept: &'a Lock<Slab<Detached>>,
-    waiter: Waiter<ToLine<'a>>,
+    request: LineRequest<ToLine<'a>>,
     /// True if it has been denied, and stands in line or did.
     has_asked: bool,
 }
@@ -147,13 +148,13 @@ enum Answer<'a> {
 impl<'a> Caller<'a> {
     fn ask(&mut self, waker: &Waker) -> Answer<'a> {
         let asked = if self.has_asked {
-            self.waiter.ask(waker)
+            self.request.ask(waker)
         } else {
-            if let Ok(estimate) = self.limiter.try_acquire_settleable(self.waiter.permits()) {
+            if let Ok(estimate) = self.limiter.try_acquire_settleable(self.request.permits()) {
                 return Answer::Told(Ok(estimate));
             }
             // A clock that panics leaves it without a place: then it begins anew.
-            let asked = self.waiter.stand(waker);
+            let asked = self.request.stand(waker);
             self.has_asked = true;
             asked
         };
@@ -162,7 +163,7 @@ impl<'a> Caller<'a> {
             Asked::Told(answer) => answer,
         };
         self.has_asked = false;
-        let charged = self.waiter.handle().charged.take().unwrap_or(Charged::NOTHING);
+        let charged = self.request.handle().charged.take().unwrap_or(Charged::NOTHING);
         Answer::Told(answer.map(|grant| {
             // A limiter that takes up nothing takes nothing back.
             let estimate = self.limiter.take_up(&mut remove(self.kept, charged));
@@ -175,13 +176,13 @@ impl<'a, T: Timer> WaitingForEstimate<'a, T> {
     /// Waits for no longer than `timeout`, counted from the first poll by the line's clock. If the permits
     /// are known to come later, the caller is refused at once.
     pub fn timeout(mut self, timeout: Duration) -> WaitingForEstimate<'a, T> {
-        self.caller.waiter.set_timeout(timeout);
+        self.caller.request.set_timeout(timeout);
         self
     }
 
     /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::wait::Waiting::jitter) does.
     pub fn jitter(mut self, jitter: impl Into<Jitter>) -> WaitingForEstimate<'a, T> {
-        self.caller.waiter.set_jitter(Some(jitter.into()));
+        self.caller.request.set_jitter(Some(jitter.into()));
         self
     }
 
@@ -239,7 +240,7 @@ impl<'a, T: Timer> Future for WaitingForEstimate<'a, T> {
 impl<T: Timer> fmt::Debug for WaitingForEstimate<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WaitingForEstimate")
-            .field("permits", &self.caller.waiter.permits())
+            .field("permits", &self.caller.request.permits())
             .finish_non_exhaustive()
     }
 }
@@ -285,8 +286,8 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     pub fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_> {
         let kept = &self.kept.get_or_init(KeptEstimates::new).kept;
         let line = ToLine { limiter: self, charged: Cell::new(None) };
-        let waiter = Waiter::new(line, permits);
-        let caller = Caller { limiter: self, kept, waiter, has_asked: false };
+        let request = LineRequest::new(line, permits);
+        let caller = Caller { limiter: self, kept, request, has_asked: false };
         WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
     }
 }

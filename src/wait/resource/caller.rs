@@ -9,8 +9,8 @@ use core::time::Duration;
 use crate::wait::error::AcquireError;
 use crate::wait::line;
 use crate::wait::line::Standing;
-use crate::wait::place::Key;
-use crate::wait::waiters::Outcome;
+use crate::wait::order::Outcome;
+use crate::wait::place::Place;
 
 use super::{Resource, ResourceLine};
 
@@ -31,7 +31,7 @@ where
     line: H,
     permits: u64,
     /// Its place, while it stands in line.
-    key: Option<Key>,
+    place: Option<Place>,
     /// The address of the line that the place is of.
     home: usize,
     of: PhantomData<fn() -> R>,
@@ -40,7 +40,7 @@ where
 impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     /// Returns a caller that wants `permits`, and stands in no line yet.
     pub fn new(line: H, permits: u64) -> ResourceCaller<R, H> {
-        ResourceCaller { line, permits, key: None, home: 0, of: PhantomData }
+        ResourceCaller { line, permits, place: None, home: 0, of: PhantomData }
     }
 
     /// Returns the way to the line that it keeps.
@@ -55,7 +55,7 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
 
     /// Returns whether it stands in line.
     pub fn stands(&self) -> bool {
-        self.key.is_some()
+        self.place.is_some()
     }
 
     /// Asks for its turn; comes to stand at the end of the line at first, even if the permits are there: so a
@@ -70,10 +70,10 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     pub fn poll_turn(&mut self, waker: &Waker) -> Poll<Result<u64, AcquireError>> {
         self.forget_other_line();
         let line = self.line.as_ref();
-        let standing = if self.key.is_some() {
-            Ok(line::ask(line, &mut self.key, false, waker.clone()))
+        let standing = if self.place.is_some() {
+            Ok(line::ask(line, &mut self.place, false, waker.clone()))
         } else {
-            line::stand(line, self.permits, &mut self.key, None, waker.clone())
+            line::stand(line, self.permits, &mut self.place, None, waker.clone())
         };
         match standing {
             Ok(standing) => told(&standing),
@@ -88,9 +88,9 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     /// [`AcquireError::TimedOut`] if its turn has not come, and all others.
     pub fn last_turn(&mut self) -> Result<u64, AcquireError> {
         self.forget_other_line();
-        if self.key.is_some() {
+        if self.place.is_some() {
             let standing =
-                line::ask(self.line.as_ref(), &mut self.key, true, Waker::noop().clone());
+                line::ask(self.line.as_ref(), &mut self.place, true, Waker::noop().clone());
             if let Poll::Ready(answer) = told(&standing) {
                 return answer;
             }
@@ -100,9 +100,9 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
 
     /// Forgets the place, if it is of another line than the present one: it would be somebody else's there, or none.
     fn forget_other_line(&mut self) {
-        let home = self.line.as_ref().queue.address();
+        let home = self.line.as_ref().line_lock.address();
         if mem::replace(&mut self.home, home) != home {
-            self.key = None;
+            self.place = None;
         }
     }
 }
@@ -117,11 +117,11 @@ fn told(standing: &Standing) -> Poll<Result<u64, AcquireError>> {
 
 impl<R: Resource, H: AsRef<ResourceLine<R>>> Drop for ResourceCaller<R, H> {
     fn drop(&mut self) {
-        if self.key.is_some() {
+        if self.place.is_some() {
             self.forget_other_line();
         }
-        if let Some(key) = self.key {
-            line::leave(self.line.as_ref(), key);
+        if let Some(place) = self.place {
+            line::leave(self.line.as_ref(), place);
         }
     }
 }

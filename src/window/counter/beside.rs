@@ -4,14 +4,14 @@ use core::fmt;
 use core::ops::Deref;
 
 #[cfg(feature = "wait")]
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
 use crate::window::changes::Changes;
 
 /// The line before a counter, and its changes. On the line of the word, because a receipt only has
 /// that part of the limiter.
 pub(crate) struct Beside {
     #[cfg(feature = "wait")]
-    pub(super) queue: WaitQueue,
+    pub(super) line_lock: LineLock,
     changes: Changes,
 }
 
@@ -19,7 +19,7 @@ impl Beside {
     pub(super) fn new() -> Beside {
         Beside {
             #[cfg(feature = "wait")]
-            queue: WaitQueue::new(),
+            line_lock: LineLock::new(),
             changes: Changes::new(),
         }
     }
@@ -37,7 +37,7 @@ impl fmt::Debug for Beside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Beside");
         #[cfg(feature = "wait")]
-        shown.field("queue", &self.queue);
+        shown.field("line_lock", &self.line_lock);
         shown.finish_non_exhaustive()
     }
 }

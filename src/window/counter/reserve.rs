@@ -67,8 +67,8 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units;
 use crate::wait::charged::{Booked, Charged};
-use crate::wait::end::End;
 use crate::wait::error::AcquireError;
+use crate::wait::last_turn::LastTurn;
 use crate::wait::line;
 use crate::wait::turn::{TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
@@ -264,8 +264,8 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             may_heal: false,
             told_nanos: None,
         };
-        let from = End { due_nanos: now_nanos, word: Some(seen) };
-        let End { due_nanos, .. } = self.last_due(turn, Some(from), &mut once(permits));
+        let from = LastTurn { due_nanos: now_nanos, word: Some(seen) };
+        let LastTurn { due_nanos, .. } = self.last_due(turn, Some(from), &mut once(permits));
         let retry_nanos = due_nanos.saturating_sub(now_nanos).max(1);
         let forecast = Forecast::Known(KnownForecast { retry_nanos, ..known });
         Some(Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 })))

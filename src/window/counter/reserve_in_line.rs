@@ -25,8 +25,8 @@
 
 use crate::time::clock::Clock;
 use crate::wait::charged::Charged;
-use crate::wait::end::End;
-use crate::wait::place::Place;
+use crate::wait::last_turn::LastTurn;
+use crate::wait::place::Demand;
 use crate::wait::turn::{DueReservation, TakesTurns, Turn};
 use crate::window::gate::{opened, with_gate};
 
@@ -34,14 +34,14 @@ use super::reserve::NEVER;
 use super::{CounterCore, WindowCounter};
 
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
-    /// Returns the turn of the last of `places`, which is to be reserved, or the time after which it can be.
+    /// Returns the turn of the last of `demands`, which is to be reserved, or the time after which it can be.
     pub(super) fn book_in_line(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> Result<End, u64> {
-        let end = self.last_due_among_reservations(turn, from, places);
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> Result<LastTurn, u64> {
+        let end = self.last_due_among_reservations(turn, from, demands);
         if end.word.is_none() {
             // Nobody knows when all ahead of it have had their turns.
             return Err(u64::MAX);

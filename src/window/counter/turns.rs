@@ -31,10 +31,10 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::{Booked, Charged};
-use crate::wait::end::End;
+use crate::wait::last_turn::LastTurn;
 use crate::wait::line;
-use crate::wait::place::Place;
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
+use crate::wait::place::Demand;
 use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 use crate::window::revert::revert_beneath_the_gate;
@@ -47,8 +47,8 @@ use super::{CounterCore, WindowCounter};
 pub(super) const MOST_WINDOWS: u32 = 32;
 
 impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
-    fn queue(&self) -> &WaitQueue {
-        &self.word.companion().queue
+    fn line_lock(&self) -> &LineLock {
+        &self.word.companion().line_lock
     }
 
     fn now_nanos(&self) -> u64 {
@@ -106,19 +106,24 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
-        let mut places = sizes.map(|permits| Place { permits, told_nanos: None });
-        self.last_due_among_reservations(turn, from, &mut places)
+    fn last_due(
+        &self,
+        turn: Turn,
+        from: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
+        let mut demands = sizes.map(|permits| Demand { permits, told_nanos: None });
+        self.last_due_among_reservations(turn, from, &mut demands)
     }
 
     fn last_due_among_reservations(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> End {
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> LastTurn {
         let (seen, mut at_nanos) = match from {
-            Some(End { due_nanos, word: Some(word) }) => (word, due_nanos.max(turn.now_nanos)),
+            Some(LastTurn { due_nanos, word: Some(word) }) => (word, due_nanos.max(turn.now_nanos)),
             _ => (opened(self.load()), turn.now_nanos),
         };
         let mut now = self.counter.at_another_time(at_nanos);
@@ -128,11 +133,11 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         }
         let Some(mut word) = self.counter.at(seen, &now) else {
             // It is to be healed soon.
-            return End { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
+            return LastTurn { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
         };
         let most = self.counter.most();
         let mut is_known = true;
-        for Place { permits, told_nanos } in places {
+        for Demand { permits, told_nanos } in demands {
             if let Some(told_nanos) = told_nanos {
                 let then = self.counter.at_another_time(told_nanos);
                 if let Some((charged, _)) = self.charged(word, permits, &then) {
@@ -162,23 +167,23 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
                 };
                 at_nanos = at_nanos.saturating_add(wait_nanos);
                 if at_nanos == u64::MAX {
-                    return End { due_nanos: u64::MAX, word: None };
+                    return LastTurn { due_nanos: u64::MAX, word: None };
                 }
                 now = self.counter.at_another_time(at_nanos);
                 word = self.counter.at(word, &now).unwrap_or(word);
             }
             is_known &= has_turn;
         }
-        End { due_nanos: at_nanos, word: is_known.then_some(word) }
+        LastTurn { due_nanos: at_nanos, word: is_known.then_some(word) }
     }
 
     fn book(
         &self,
         turn: Turn,
-        from: Option<End>,
-        places: &mut dyn Iterator<Item = Place>,
-    ) -> Result<End, u64> {
-        self.book_in_line(turn, from, places)
+        from: Option<LastTurn>,
+        demands: &mut dyn Iterator<Item = Demand>,
+    ) -> Result<LastTurn, u64> {
+        self.book_in_line(turn, from, demands)
     }
 
     fn charge(&self, due: DueReservation) -> Charged {
@@ -200,7 +205,7 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
 
     fn wake_first(&self) {
         if TakesTurns::is_gated(self) {
-            self.queue().wake_first();
+            self.line_lock().wake_first();
         }
     }
 }
@@ -274,7 +279,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
         // The help may have granted those in line some of what there was.
         let (_, counted) = self.counted_at_the_gate(now);
-        let retry_nanos = self.queue().wait_nanos(now_nanos);
+        let retry_nanos = self.line_lock().wait_nanos(now_nanos);
         let forecast = Forecast::Known(KnownForecast {
             limit: counted.limit,
             used: counted.used(),
@@ -293,12 +298,12 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     /// Wakes the first in line, after permits have come back.
     pub(super) fn wake(&self) {
-        self.queue().wake_first();
+        self.line_lock().wake_first();
     }
 
     /// Returns whether anybody stands in line or has yet to be told an answer there, or the line is closed.
     pub(crate) fn has_line(&self) -> bool {
-        !self.word.companion().queue.is_unused()
+        !self.word.companion().line_lock.is_unused()
     }
 
     /// Lets those in line look again, after a change.
@@ -325,7 +330,7 @@ impl Undo for HotWord<u64, Beside> {
         let Debit::Word { before, after } = debit else { return false };
         let reverted = revert_beneath_the_gate(self, with_gate, after, before);
         if reverted == Some(true) {
-            self.companion().queue.wake_first();
+            self.companion().line_lock.wake_first();
         }
         reverted.is_some()
     }

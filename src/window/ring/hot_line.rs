@@ -5,7 +5,7 @@ use crate::decision::undo::Undo;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 #[cfg(feature = "wait")]
-use crate::wait::queue::WaitQueue;
+use crate::wait::line_lock::LineLock;
 use crate::window::changes::Changes;
 
 use super::slots::WindowSlots;
@@ -64,7 +64,7 @@ pub trait HotLine {
 #[derive(Debug)]
 pub(crate) struct LineBeside {
     #[cfg(feature = "wait")]
-    pub(crate) queue: WaitQueue,
+    pub(crate) line_lock: LineLock,
     pub(crate) changes: Changes,
 }
 
@@ -72,7 +72,7 @@ impl LineBeside {
     pub(crate) fn new() -> LineBeside {
         LineBeside {
             #[cfg(feature = "wait")]
-            queue: WaitQueue::new(),
+            line_lock: LineLock::new(),
             changes: Changes::new(),
         }
     }
@@ -81,5 +81,5 @@ impl LineBeside {
 /// A place with a line before it.
 #[cfg(feature = "wait")]
 pub(crate) trait Lined: HotLine {
-    fn queue(&self) -> &WaitQueue;
+    fn line_lock(&self) -> &LineLock;
 }

@@ -16,8 +16,8 @@ use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
-use crate::wait::end::End;
-use crate::wait::queue::WaitQueue;
+use crate::wait::last_turn::LastTurn;
+use crate::wait::line_lock::LineLock;
 use crate::wait::turn::{Taken, TakesTurns, Turn};
 use crate::window::revert::revert_beneath_the_gate;
 
@@ -27,8 +27,8 @@ use super::words::{State, is_gated, with_gate};
 use super::{HotLine, LineBeside, Lined, Ring};
 
 impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
-    fn queue(&self) -> &WaitQueue {
-        self.hot.queue()
+    fn line_lock(&self) -> &LineLock {
+        self.hot.line_lock()
     }
 
     fn now_nanos(&self) -> u64 {
@@ -107,7 +107,12 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
         self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+    fn last_due(
+        &self,
+        turn: Turn,
+        _: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
         let sizes: Vec<u64> = sizes.collect();
         // ORDERING: Acquire, as in `now`, and before a reading of the clock.
         // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
@@ -119,7 +124,7 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
         let ahead = |hot, now| Ahead::new(self.windows(), hot, now, tick_nanos).wait_nanos(&sizes);
         // If the clock was set back, it is to be healed soon.
         let wait_nanos = self.read_at(now, ahead).unwrap_or(SKEW_NANOS);
-        End { due_nanos: now_nanos.saturating_add(wait_nanos), word: None }
+        LastTurn { due_nanos: now_nanos.saturating_add(wait_nanos), word: None }
     }
 
     fn undo(&self, charged: Charged) -> bool {
@@ -132,7 +137,7 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
 
     fn wake_first(&self) {
         if TakesTurns::is_gated(self) {
-            self.hot.queue().wake_first();
+            self.hot.line_lock().wake_first();
         }
     }
 }
@@ -154,7 +159,7 @@ impl Undo for HotWord<u64, LineBeside> {
         let Debit::Word { before, after } = debit else { return false };
         let reverted = revert_beneath_the_gate(self, with_gate, after, before);
         if reverted == Some(true) {
-            self.companion().queue.wake_first();
+            self.companion().line_lock.wake_first();
         }
         reverted.is_some()
     }

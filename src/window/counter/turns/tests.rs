@@ -78,8 +78,8 @@ struct Observed<'a> {
 }
 
 impl TakesTurns for Observed<'_> {
-    fn queue(&self) -> &WaitQueue {
-        self.core.queue()
+    fn line_lock(&self) -> &LineLock {
+        self.core.line_lock()
     }
 
     fn now_nanos(&self) -> u64 {
@@ -110,7 +110,12 @@ impl TakesTurns for Observed<'_> {
         self.core.due_nanos(turn)
     }
 
-    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+    fn last_due(
+        &self,
+        turn: Turn,
+        from: Option<LastTurn>,
+        sizes: &mut dyn Iterator<Item = u64>,
+    ) -> LastTurn {
         let mut sizes = sizes.inspect(|_| self.looked_at.set(self.looked_at.get() + 1));
         self.core.last_due(turn, from, &mut sizes)
     }

@@ -13,12 +13,13 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::line;
 use super::line::Standing;
-use super::place::Key;
-use super::turn::{Answered, HasLine, TakesTurns};
-use super::waiters::Outcome;
+use super::order::Outcome;
+use super::place::Place;
+use super::turn::TakesTurns;
+use super::way_to_line::{Answered, HasLine};
 
 /// A caller that wants permits. Leaves the line when it is dropped.
-pub(crate) struct Waiter<H: HasLine> {
+pub(crate) struct LineRequest<H: HasLine> {
     limiter: H,
     permits: u64,
     /// `u64::MAX` for none. The deadline that it comes to is noted in the line.
@@ -26,7 +27,7 @@ pub(crate) struct Waiter<H: HasLine> {
     /// The instant at which it began to wait, if somebody counts; `u64::MAX` for none.
     since_nanos: u64,
     /// Its place, while it stands in line.
-    key: Option<Key>,
+    place: Option<Place>,
     /// The line that the place and the charge are of.
     home: H::Home,
     /// In a box, as few callers have one.
@@ -55,14 +56,14 @@ pub(crate) enum Asked {
     Sleep(Duration),
 }
 
-impl<H: HasLine> Waiter<H> {
-    pub(crate) fn new(limiter: H, permits: u64) -> Waiter<H> {
-        Waiter {
+impl<H: HasLine> LineRequest<H> {
+    pub(crate) fn new(limiter: H, permits: u64) -> LineRequest<H> {
+        LineRequest {
             limiter,
             permits,
             timeout_nanos: u64::MAX,
             since_nanos: u64::MAX,
-            key: None,
+            place: None,
             home: H::Home::default(),
             delay: None,
         }
@@ -111,7 +112,7 @@ impl<H: HasLine> Waiter<H> {
         let asked = if let Some(Held { grant, charged, .. }) = self.held() {
             self.tell_in_time(grant, charged)
         } else {
-            let has_waited = self.key.is_some();
+            let has_waited = self.place.is_some();
             let standing = self.stand_or_ask(waker);
             self.told(&standing, has_waited)
         };
@@ -174,12 +175,12 @@ impl<H: HasLine> Waiter<H> {
 
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
-        if self.key.is_some() {
+        if self.place.is_some() {
             if self.is_at_home(limiter) {
-                return Ok(line::ask(limiter, &mut self.key, false, waker.clone()));
+                return Ok(line::ask(limiter, &mut self.place, false, waker.clone()));
             }
             // It would be somebody else's place in this line, or none.
-            self.key = None;
+            self.place = None;
         }
         if self.permits == 0 || !limiter.is_gated() {
             match limiter.try_now(self.permits) {
@@ -210,7 +211,7 @@ impl<H: HasLine> Waiter<H> {
         };
         limiter.expect_caller();
         self.home = self.limiter.home(limiter);
-        line::stand(limiter, self.permits, &mut self.key, deadline_nanos, waker.clone())
+        line::stand(limiter, self.permits, &mut self.place, deadline_nanos, waker.clone())
             .map_err(Err)
     }
 
@@ -243,17 +244,17 @@ impl<H: HasLine> Waiter<H> {
 
     /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
     fn give_up(&mut self) {
-        let key = self.key.take();
+        let place = self.place.take();
         let held = self.delay.as_mut().and_then(|delay| delay.held.take());
-        if key.is_none() && held.is_none() {
+        if place.is_none() && held.is_none() {
             return;
         }
         let limiter = self.limiter.limiter();
         if !self.is_at_home(limiter) {
             return;
         }
-        if let Some(key) = key {
-            line::leave(limiter, key);
+        if let Some(place) = place {
+            line::leave(limiter, place);
         }
         if let Some(Held { charged, .. }) = held {
             line::take_back(limiter, charged);
@@ -275,7 +276,7 @@ impl<H: HasLine> Waiter<H> {
     }
 }
 
-impl<H: HasLine> Drop for Waiter<H> {
+impl<H: HasLine> Drop for LineRequest<H> {
     fn drop(&mut self) {
         self.give_up();
     }

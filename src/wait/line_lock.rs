@@ -1,6 +1,6 @@
 //! The line as a part of its limiter: a lock, what it guards, and hints for callers that try.
 //!
-//! The order of the callers is in `waiters.rs`; who is granted when is decided by `settle` in
+//! The order of the callers is in `order.rs`; who is granted when is decided by `settle` in
 //! `line.rs`.
 
 use alloc::boxed::Box;
@@ -13,13 +13,13 @@ use crate::sync::{AtomicWord, Lock};
 
 use crate::time::units::SKEW_NANOS;
 
-use super::end::End;
+use super::last_turn::LastTurn;
 use super::limits::LineLimits;
-use super::place::Key;
-use super::waiters::Waiters;
+use super::order::Order;
+use super::place::Place;
 
 /// The line of a limiter. Allocates when it is needed for the first time.
-pub(crate) struct WaitQueue {
+pub(crate) struct LineLock {
     pub(super) line: Lock<Option<Box<LineState>>>,
     /// Permits wanted by those in line, for answers of callers that find the line locked.
     pub(super) waiting: AtomicWord<u64>,
@@ -37,17 +37,17 @@ pub(crate) struct WaitQueue {
 pub(super) struct LineState {
     pub(super) limits: LineLimits,
     pub(super) is_closed: bool,
-    pub(super) waiters: Waiters,
+    pub(super) order: Order,
     /// The last in line, and its turn, if the limiter tells it for those behind; and if nothing has
     /// happened since but that others came.
-    pub(super) end: Option<(Key, End)>,
+    pub(super) last_turn: Option<(Place, LastTurn)>,
     /// The limiter's word, from which `end` was foreseen.
     pub(super) seen: u64,
 }
 
-impl WaitQueue {
-    pub(crate) fn new() -> WaitQueue {
-        WaitQueue {
+impl LineLock {
+    pub(crate) fn new() -> LineLock {
+        LineLock {
             line: Lock::new(None),
             waiting: AtomicWord::new(0),
             due_nanos: AtomicWord::new(0),
@@ -109,14 +109,14 @@ impl WaitQueue {
 
     /// Number of callers in line.
     pub(crate) fn waiters(&self) -> usize {
-        self.line.lock().as_deref().map_or(0, |line| line.waiters.len())
+        self.line.lock().as_deref().map_or(0, |line| line.order.len())
     }
 
     /// Returns whether the line is as a new one: nobody stands there or has yet to be told an answer, and
     /// it is not closed.
     pub(crate) fn is_unused(&self) -> bool {
         let line = self.line.lock();
-        line.as_deref().is_none_or(|line| line.waiters.is_empty() && !line.is_closed)
+        line.as_deref().is_none_or(|line| line.order.is_empty() && !line.is_closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -149,9 +149,9 @@ impl WaitQueue {
         }
         self.note_due(0, 0);
         let waker = line.as_deref_mut().and_then(|line| {
-            line.end = None;
-            line.waiters.renew_since();
-            line.waiters.disarm_first()
+            line.last_turn = None;
+            line.order.renew_since();
+            line.order.disarm_first()
         });
         drop(line);
         waker.into_iter().for_each(Waker::wake);
@@ -161,24 +161,24 @@ impl WaitQueue {
 
 impl LineState {
     pub(super) fn admits(&self, permits: u64) -> bool {
-        let LineState { limits, ref waiters, .. } = *self;
-        waiters.has_place() && limits.admit(waiters.len(), waiters.permits(), permits)
+        let LineState { limits, ref order, .. } = *self;
+        order.has_place() && limits.admit(order.len(), order.permits(), permits)
     }
 
     /// Returns the end of the line ahead of the last caller, which has just come to `place`.
-    pub(super) fn end_ahead_of(&self, place: Key) -> Option<(Key, End)> {
-        self.end.filter(|&(last, _)| self.waiters.before(place) == Some(last))
+    pub(super) fn last_turn_ahead_of(&self, place: Place) -> Option<(Place, LastTurn)> {
+        self.last_turn.filter(|&(last, _)| self.order.before(place) == Some(last))
     }
 }
 
-impl Default for WaitQueue {
-    fn default() -> WaitQueue {
-        WaitQueue::new()
+impl Default for LineLock {
+    fn default() -> LineLock {
+        LineLock::new()
     }
 }
 
-impl fmt::Debug for WaitQueue {
+impl fmt::Debug for LineLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitQueue").field("permits", &self.permits()).finish_non_exhaustive()
+        f.debug_struct("LineLock").field("permits", &self.permits()).finish_non_exhaustive()
     }
 }

@@ -2,16 +2,16 @@
 
 /// The arrival of a caller in line, and its own deadline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stay {
+pub(crate) struct Arrival {
     from_nanos: u64,
     /// The last instant of the clock if it has none.
     own_nanos: u64,
 }
 
-impl Stay {
+impl Arrival {
     /// Returns the stay of a caller that comes at `from_nanos`, with its own deadline if it has one.
-    pub(crate) fn new(from_nanos: u64, own_nanos: Option<u64>) -> Stay {
-        Stay { from_nanos, own_nanos: own_nanos.unwrap_or(u64::MAX) }
+    pub(crate) fn new(from_nanos: u64, own_nanos: Option<u64>) -> Arrival {
+        Arrival { from_nanos, own_nanos: own_nanos.unwrap_or(u64::MAX) }
     }
 
     /// Returns the end of its time in a line where none may stand for longer than `longest_nanos`; with

@@ -3,29 +3,29 @@
 
 use alloc::collections::VecDeque;
 
-use super::{KEPT, Key, NodeStanding, OutcomeKey, Waiters};
+use super::{KEPT, NodeStanding, Order, OutcomeKey, Place};
 use crate::wait::charged::Charged;
 
-impl Waiters {
+impl Order {
     /// Puts a reservation at the end of the line, which has a place for it.
-    pub(crate) fn push_reserved(&mut self, permits: u64, told_nanos: u64) -> Key {
+    pub(crate) fn push_reserved(&mut self, permits: u64, told_nanos: u64) -> Place {
         let standing = NodeStanding::Reserved { is_held: true };
-        let key = self.insert(permits, told_nanos, u64::MAX, standing);
+        let place = self.insert(permits, told_nanos, u64::MAX, standing);
         let is_first = self.reserved.is_empty();
         let first_nanos = if is_first { told_nanos } else { self.first_told_nanos.min(told_nanos) };
         self.first_told_nanos = first_nanos;
-        self.reserved.push_back(key);
-        key
+        self.reserved.push_back(place);
+        place
     }
 
     /// Returns the instant that a reservation was told.
-    pub(crate) fn told_of(&self, key: Key) -> u64 {
-        self.nodes[key.place()].due_nanos
+    pub(crate) fn told_of(&self, place: Place) -> u64 {
+        self.nodes[place.index()].due_nanos
     }
 
     /// Returns the instant that the first reservation in line was told.
     pub(crate) fn first_told(&self) -> Option<u64> {
-        self.reserved.front().map(|key| self.told_of(*key))
+        self.reserved.front().map(|place| self.told_of(*place))
     }
 
     /// Returns an instant no later than the first that any reservation in line was told; the last instant of
@@ -40,12 +40,12 @@ impl Waiters {
 
     /// Returns the reservation that is to be charged next at `now_nanos`: one whose instant has come, or
     /// else one with nobody ahead of it.
-    pub(crate) fn due_reserved(&mut self, now_nanos: u64) -> Option<Key> {
+    pub(crate) fn due_reserved(&mut self, now_nanos: u64) -> Option<Place> {
         let front = *self.reserved.front()?;
         if self.first_told_nanos <= now_nanos {
-            let told = |key: &Key| self.nodes[key.place()].due_nanos;
-            if let Some(key) = self.reserved.iter().find(|key| told(key) <= now_nanos) {
-                return Some(*key);
+            let told = |place: &Place| self.nodes[place.index()].due_nanos;
+            if let Some(place) = self.reserved.iter().find(|place| told(place) <= now_nanos) {
+                return Some(*place);
             }
             self.first_told_nanos = self.reserved.iter().map(told).min().unwrap_or(u64::MAX);
         }
@@ -53,52 +53,52 @@ impl Waiters {
     }
 
     /// Takes a reservation out of the line that was charged.
-    pub(crate) fn note_charge(&mut self, key: Key, charged: Charged) {
-        let is_held = matches!(self.node(key).standing, NodeStanding::Reserved { is_held: true });
+    pub(crate) fn note_charge(&mut self, place: Place, charged: Charged) {
+        let is_held = matches!(self.node(place).standing, NodeStanding::Reserved { is_held: true });
         // Those behind it are as far from the front as before, less what it wanted.
-        self.withdraw(key);
+        self.withdraw(place);
         if is_held {
             let charge = OutcomeKey(self.charges.insert(charged) as u32);
-            self.node(key).standing = NodeStanding::Charged(charge);
+            self.node(place).standing = NodeStanding::Charged(charge);
         } else {
-            self.forget(key);
+            self.forget(place);
         }
     }
 
     /// Forgets who holds a reservation. It keeps its place.
-    pub(crate) fn release_reserved(&mut self, key: Key) {
-        match self.node(key).standing {
+    pub(crate) fn release_reserved(&mut self, place: Place) {
+        match self.node(place).standing {
             NodeStanding::Reserved { .. } => {
-                self.node(key).standing = NodeStanding::Reserved { is_held: false };
+                self.node(place).standing = NodeStanding::Reserved { is_held: false };
             }
-            _ => drop(self.take_charge(key)),
+            _ => drop(self.take_charge(place)),
         }
     }
 
     /// Takes back a reservation: out of the line, or with what was charged for it.
-    pub(crate) fn take_reserved(&mut self, key: Key) -> Option<Charged> {
-        let charged = self.take_charge(key);
+    pub(crate) fn take_reserved(&mut self, place: Place) -> Option<Charged> {
+        let charged = self.take_charge(place);
         if charged.is_none() {
-            drop(self.leave(key));
+            drop(self.leave(place));
         }
         charged
     }
 
     /// Takes a reservation off the list of those in line. Usually it is the first.
-    pub(super) fn forget_reserved(&mut self, key: Key) {
-        if self.reserved.front() == Some(&key) {
+    pub(super) fn forget_reserved(&mut self, place: Place) {
+        if self.reserved.front() == Some(&place) {
             self.reserved.pop_front();
         } else {
-            self.reserved.retain(|other| *other != key);
+            self.reserved.retain(|other| *other != place);
         }
         if self.reserved.is_empty() && self.reserved.capacity() > KEPT {
             self.reserved = VecDeque::new();
         }
     }
 
-    fn take_charge(&mut self, key: Key) -> Option<Charged> {
-        let NodeStanding::Charged(charge) = self.node(key).standing else { return None };
-        self.forget(key);
+    fn take_charge(&mut self, place: Place) -> Option<Charged> {
+        let NodeStanding::Charged(charge) = self.node(place).standing else { return None };
+        self.forget(place);
         let charged = self.charges.remove(charge.0 as usize);
         if self.charges.is_empty() {
             self.charges.shrink_to_fit();

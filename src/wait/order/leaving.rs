@@ -9,12 +9,12 @@ use crate::decision::grant::Grant;
 use crate::wait::charged::Charged;
 use crate::wait::error::AcquireError;
 
-use super::{KEPT, Key, Node, NodeStanding, Outcome, OutcomeKey, Waiters};
+use super::{KEPT, Node, NodeStanding, Order, Outcome, OutcomeKey, Place};
 
-impl Waiters {
+impl Order {
     /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns
     /// what wakes it.
-    pub(crate) fn grant(&mut self, first: Key, grant: Grant, charged: Charged) -> Option<Waker> {
+    pub(crate) fn grant(&mut self, first: Place, grant: Grant, charged: Charged) -> Option<Waker> {
         debug_assert_eq!(self.first, Some(first));
         self.unlink(first);
         let deadline_nanos = self.deadline_of(first);
@@ -22,9 +22,9 @@ impl Waiters {
     }
 
     /// Returns the outcome of a caller and forgets the caller; `None` if it still stands in line.
-    pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
-        let NodeStanding::Left(outcome) = self.node(key).standing else { return None };
-        self.forget(key);
+    pub(crate) fn take_outcome(&mut self, place: Place) -> Option<Outcome> {
+        let NodeStanding::Left(outcome) = self.node(place).standing else { return None };
+        self.forget(place);
         let outcome = self.outcomes.remove(outcome.0 as usize);
         if self.outcomes.is_empty() && self.outcomes.capacity() > KEPT {
             self.outcomes = Slab::new();
@@ -34,17 +34,17 @@ impl Waiters {
 
     /// Takes a caller out of the line that has given up. Takes as many steps as there are callers
     /// behind it, unless it is the first. Returns what would have woken it.
-    pub(crate) fn leave(&mut self, key: Key) -> Option<Waker> {
-        self.withdraw(key);
-        let waker = self.nodes[key.place()].waker.take();
-        self.forget(key);
+    pub(crate) fn leave(&mut self, place: Place) -> Option<Waker> {
+        self.withdraw(place);
+        let waker = self.nodes[place.index()].waker.take();
+        self.forget(place);
         waker
     }
 
     /// Takes a caller out of the line that is refused, as in `leave`. Returns what wakes it.
-    pub(crate) fn refuse(&mut self, key: Key, error: AcquireError) -> Option<Waker> {
-        self.withdraw(key);
-        self.note(key, Outcome::Refused(error))
+    pub(crate) fn refuse(&mut self, place: Place, error: AcquireError) -> Option<Waker> {
+        self.withdraw(place);
+        self.note(place, Outcome::Refused(error))
     }
 
     /// Takes callers that want more than `limit` out of the line, in one pass. Returns what wakes them.
@@ -67,8 +67,8 @@ impl Waiters {
         // Permits that were wanted behind the first and ahead of the present one.
         let mut gone = 0_u64;
         let mut next = self.first;
-        while let Some(key) = next {
-            let node = self.node(key);
+        while let Some(place) = next {
+            let node = self.node(place);
             node.end = node.end.wrapping_sub(gone);
             next = node.after;
             if !node.is_reserved() && is_refused(node.permits) {
@@ -76,8 +76,8 @@ impl Waiters {
                 if node.before.is_some() {
                     gone = gone.wrapping_add(node.permits);
                 }
-                self.unlink(key);
-                wakers.extend(self.note(key, Outcome::Refused(error)));
+                self.unlink(place);
+                wakers.extend(self.note(place, Outcome::Refused(error)));
             }
         }
         self.end = self.end.wrapping_sub(gone);
@@ -85,13 +85,13 @@ impl Waiters {
     }
 
     /// Unlinks a caller whose permits were not granted: those behind it are due earlier.
-    pub(super) fn withdraw(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.place()];
-        self.unlink(key);
+    pub(super) fn withdraw(&mut self, place: Place) {
+        let Node { permits, before, after, .. } = self.nodes[place.index()];
+        self.unlink(place);
         if before.is_some() {
             let mut next = after;
-            while let Some(key) = next {
-                let node = self.node(key);
+            while let Some(place) = next {
+                let node = self.node(place);
                 node.end = node.end.wrapping_sub(permits);
                 next = node.after;
             }
@@ -99,38 +99,38 @@ impl Waiters {
         }
     }
 
-    fn unlink(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.place()];
+    fn unlink(&mut self, place: Place) {
+        let Node { permits, before, after, .. } = self.nodes[place.index()];
         if let Some(before) = before {
-            self.nodes[before.place()].after = after;
+            self.nodes[before.index()].after = after;
         } else {
             self.first = after;
             self.since_nanos = None;
         }
         match after {
-            Some(after) => self.nodes[after.place()].before = before,
+            Some(after) => self.nodes[after.index()].before = before,
             None => self.last = before,
         }
         self.count -= 1;
         self.permits -= permits;
-        if self.nodes[key.place()].is_reserved() {
-            self.forget_reserved(key);
+        if self.nodes[place.index()].is_reserved() {
+            self.forget_reserved(place);
         }
     }
 
     /// Notes the outcome of a caller that has left the line. Returns what wakes it.
-    fn note(&mut self, key: Key, outcome: Outcome) -> Option<Waker> {
+    fn note(&mut self, place: Place, outcome: Outcome) -> Option<Waker> {
         let outcome = OutcomeKey(self.outcomes.insert(outcome) as u32);
-        let node = self.node(key);
+        let node = self.node(place);
         node.standing = NodeStanding::Left(outcome);
         node.waker.take()
     }
 
-    pub(super) fn forget(&mut self, key: Key) {
-        self.nodes.remove(key.place());
+    pub(super) fn forget(&mut self, place: Place) {
+        self.nodes.remove(place.index());
         if self.nodes.is_empty() && self.nodes.capacity() > KEPT {
             self.nodes = Slab::new();
-            self.stays = Vec::new();
+            self.arrivals = Vec::new();
         }
     }
 }

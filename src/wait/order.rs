@@ -18,13 +18,13 @@ use slab::Slab;
 
 use crate::decision::grant::Grant;
 
+use super::arrival::Arrival;
 use super::charged::Charged;
 use super::error::AcquireError;
 use super::limits::LineLimits;
-use super::place::{Key, Place};
-use super::stay::Stay;
+use super::place::{Demand, Place};
 
-/// Nodes at most, so that each has a key. Few in unit tests, which come to the end of them.
+/// Nodes at most, so that each has a place. Few in unit tests, which come to the end of them.
 const MOST_NODES: usize = if cfg!(test) { 4_096 } else { u32::MAX as usize };
 
 /// The place of an outcome in its slab.
@@ -56,8 +56,8 @@ struct Node {
     /// The end of its time. The last instant of the clock if it has no end.
     deadline_nanos: u64,
     waker: Option<Waker>,
-    before: Option<Key>,
-    after: Option<Key>,
+    before: Option<Place>,
+    after: Option<Place>,
     standing: NodeStanding,
 }
 
@@ -79,9 +79,9 @@ impl Node {
         matches!(self.standing, NodeStanding::Reserved { .. })
     }
 
-    fn place(&self) -> Place {
+    fn demand(&self) -> Demand {
         let told_nanos = self.is_reserved().then_some(self.due_nanos);
-        Place { permits: self.permits, told_nanos }
+        Demand { permits: self.permits, told_nanos }
     }
 
     /// Returns the instant at which its timer wakes it.
@@ -92,19 +92,19 @@ impl Node {
 
 /// A line of callers and reservations, first come, first served.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters {
+pub(crate) struct Order {
     nodes: Slab<Node>,
     outcomes: Slab<Outcome>,
     /// By places; empty if the line never had a bound of the wait.
-    stays: Vec<Option<Stay>>,
+    arrivals: Vec<Option<Arrival>>,
     /// Charges of reservations that are held.
     charges: Slab<Charged>,
     /// The reservations in line, in order.
-    reserved: VecDeque<Key>,
+    reserved: VecDeque<Place>,
     /// No later than the first instant that any of them was told.
     first_told_nanos: u64,
-    first: Option<Key>,
-    last: Option<Key>,
+    first: Option<Place>,
+    last: Option<Place>,
     /// Reading of the clock since which the first has been the first and nothing was given back; `None`
     /// until the next settling.
     since_nanos: Option<u64>,
@@ -116,7 +116,7 @@ pub(crate) struct Waiters {
 /// Nodes, and outcomes, for which memory is kept when the last one has gone.
 const KEPT: usize = 64;
 
-impl Waiters {
+impl Order {
     pub(crate) fn len(&self) -> usize {
         self.count
     }
@@ -132,11 +132,11 @@ impl Waiters {
         self.permits
     }
 
-    pub(crate) fn first(&self) -> Option<Key> {
+    pub(crate) fn first(&self) -> Option<Place> {
         self.first
     }
 
-    pub(crate) fn last(&self) -> Option<Key> {
+    pub(crate) fn last(&self) -> Option<Place> {
         self.last
     }
 
@@ -159,33 +159,33 @@ impl Waiters {
         self.since_nanos = None;
     }
 
-    /// Returns the one ahead of `key` in line.
-    pub(crate) fn before(&self, key: Key) -> Option<Key> {
-        self.nodes[key.place()].before
+    /// Returns the one ahead of `place` in line.
+    pub(crate) fn before(&self, place: Place) -> Option<Place> {
+        self.nodes[place.index()].before
     }
 
-    pub(crate) fn permits_of(&self, key: Key) -> u64 {
-        self.nodes[key.place()].permits
+    pub(crate) fn permits_of(&self, place: Place) -> u64 {
+        self.nodes[place.index()].permits
     }
 
-    /// Permits wanted by all up to `key`.
-    pub(crate) fn permits_up_to(&self, key: Key) -> u64 {
+    /// Permits wanted by all up to `place`.
+    pub(crate) fn permits_up_to(&self, place: Place) -> u64 {
         let start = self.first.map_or(self.end, |first| {
-            let first = &self.nodes[first.place()];
+            let first = &self.nodes[first.index()];
             first.end.wrapping_sub(first.permits)
         });
-        self.nodes[key.place()].end.wrapping_sub(start)
+        self.nodes[place.index()].end.wrapping_sub(start)
     }
 
     /// Returns the end of a caller's time. The last instant of the clock if it has no end.
-    pub(crate) fn deadline_of(&self, key: Key) -> u64 {
-        self.nodes[key.place()].deadline_nanos
+    pub(crate) fn deadline_of(&self, place: Place) -> u64 {
+        self.nodes[place.index()].deadline_nanos
     }
 
     /// Returns whether permits at `now_nanos` are too late for a caller: its time is over, and its
     /// turn was not to come before. (One that only wakes late is not too late.)
-    pub(crate) fn is_too_late(&self, key: Key, now_nanos: u64) -> bool {
-        let Node { due_nanos, deadline_nanos, .. } = self.nodes[key.place()];
+    pub(crate) fn is_too_late(&self, place: Place, now_nanos: u64) -> bool {
+        let Node { due_nanos, deadline_nanos, .. } = self.nodes[place.index()];
         deadline_nanos < now_nanos.min(due_nanos)
     }
 
@@ -196,7 +196,7 @@ impl Waiters {
     }
 
     /// Puts a caller at the end of the line, which has a place for it.
-    pub(crate) fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
+    pub(crate) fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Place {
         self.insert(permits, 0, deadline_nanos.unwrap_or(u64::MAX), NodeStanding::Waits)
     }
 
@@ -206,7 +206,7 @@ impl Waiters {
         due_nanos: u64,
         deadline_nanos: u64,
         standing: NodeStanding,
-    ) -> Key {
+    ) -> Place {
         self.end = self.end.wrapping_add(permits);
         let node = Node {
             permits,
@@ -222,35 +222,35 @@ impl Waiters {
         if self.nodes.len() == self.nodes.capacity() {
             self.nodes.reserve_exact((self.nodes.len() / 4).max(1));
         }
-        let key = Key::new(self.nodes.insert(node));
+        let place = Place::new(self.nodes.insert(node));
         match self.last {
-            Some(last) => self.nodes[last.place()].after = Some(key),
-            None => self.first = Some(key),
+            Some(last) => self.nodes[last.index()].after = Some(place),
+            None => self.first = Some(place),
         }
-        self.last = Some(key);
+        self.last = Some(place);
         self.count += 1;
         self.permits = self.permits.saturating_add(permits);
-        key
+        place
     }
 
     /// Notes a caller's turn, and what wakes it before. Returns when its timer is to wake it: at its
     /// turn, or at its deadline.
-    pub(crate) fn arm(&mut self, key: Key, due_nanos: u64, waker: Waker) -> u64 {
-        let node = self.node(key);
+    pub(crate) fn arm(&mut self, place: Place, due_nanos: u64, waker: Waker) -> u64 {
+        let node = self.node(place);
         node.due_nanos = due_nanos;
         node.waker = Some(waker);
         node.armed_nanos()
     }
 
     /// Notes the stay of a caller, if the line bounds the wait.
-    pub(crate) fn note_stay(&mut self, key: Key, stay: Option<Stay>) {
-        let place = key.place();
-        if stay.is_some() && place >= self.stays.len() {
-            self.stays.resize(place + 1, None);
+    pub(crate) fn note_arrival(&mut self, place: Place, arrival: Option<Arrival>) {
+        let index = place.index();
+        if arrival.is_some() && index >= self.arrivals.len() {
+            self.arrivals.resize(index + 1, None);
         }
         // That of another caller, which had the place.
-        if let Some(noted) = self.stays.get_mut(place) {
-            *noted = stay;
+        if let Some(noted) = self.arrivals.get_mut(index) {
+            *noted = arrival;
         }
     }
 
@@ -260,19 +260,19 @@ impl Waiters {
     pub(crate) fn bound_waits(&mut self, now_nanos: u64, longest_nanos: u64) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let mut next = self.first;
-        while let Some(key) = next {
-            let node = self.node(key);
+        while let Some(place) = next {
+            let node = self.node(place);
             if node.is_reserved() {
                 next = node.after;
                 continue;
             }
             let own_nanos = node.deadline_nanos;
-            let known = self.stays.get(key.place()).copied().flatten();
-            let stay = known.unwrap_or(Stay::new(now_nanos, Some(own_nanos)));
-            self.note_stay(key, Some(stay));
-            let node = self.node(key);
+            let known = self.arrivals.get(place.index()).copied().flatten();
+            let arrival = known.unwrap_or(Arrival::new(now_nanos, Some(own_nanos)));
+            self.note_arrival(place, Some(arrival));
+            let node = self.node(place);
             let armed_nanos = node.armed_nanos();
-            node.deadline_nanos = stay.deadline(longest_nanos);
+            node.deadline_nanos = arrival.deadline(longest_nanos);
             if node.armed_nanos() < armed_nanos {
                 wakers.extend(node.waker.take());
             }
@@ -282,15 +282,15 @@ impl Waiters {
     }
 
     /// Returns the waker of a caller, and forgets it.
-    pub(crate) fn disarm(&mut self, key: Key) -> Option<Waker> {
-        self.nodes[key.place()].waker.take()
+    pub(crate) fn disarm(&mut self, place: Place) -> Option<Waker> {
+        self.nodes[place.index()].waker.take()
     }
 
     /// Returns the waker of the first caller that has one, and forgets it.
     pub(crate) fn disarm_first(&mut self) -> Option<Waker> {
         let mut next = self.first;
-        while let Some(key) = next {
-            let node = self.node(key);
+        while let Some(place) = next {
+            let node = self.node(place);
             if let Some(waker) = node.waker.take() {
                 return Some(waker);
             }
@@ -300,27 +300,27 @@ impl Waiters {
     }
 
     /// Returns those in line, in order.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        successors(self.first, |key| self.nodes[key.place()].after)
-            .map(|key| self.nodes[key.place()].place())
+    pub(crate) fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
+        successors(self.first, |place| self.nodes[place.index()].after)
+            .map(|place| self.nodes[place.index()].demand())
     }
 
-    /// Returns those in line up to `key`, in order.
-    pub(crate) fn places_up_to(&self, key: Key) -> impl Iterator<Item = Place> + '_ {
+    /// Returns those in line up to `place`, in order.
+    pub(crate) fn demands_up_to(&self, place: Place) -> impl Iterator<Item = Demand> + '_ {
         let mut next = self.first;
         from_fn(move || {
             let present = next?;
-            let node = &self.nodes[present.place()];
-            next = if present == key { None } else { node.after };
-            Some(node.place())
+            let node = &self.nodes[present.index()];
+            next = if present == place { None } else { node.after };
+            Some(node.demand())
         })
     }
 
     /// Returns those in line without the `left` oldest callers, in order.
-    pub(crate) fn places_behind(&self, left: usize) -> impl Iterator<Item = Place> + '_ {
+    pub(crate) fn demands_behind(&self, left: usize) -> impl Iterator<Item = Demand> + '_ {
         let mut left = left;
-        self.places().filter(move |place| {
-            let leaves = left > 0 && place.told_nanos.is_none();
+        self.demands().filter(move |demand| {
+            let leaves = left > 0 && demand.told_nanos.is_none();
             left -= usize::from(leaves);
             !leaves
         })
@@ -330,7 +330,9 @@ impl Waiters {
     pub(crate) fn permits_behind(&self, left: usize) -> u64 {
         match left {
             0 => self.permits,
-            _ => self.places_behind(left).fold(0, |sum, place| sum.saturating_add(place.permits)),
+            _ => {
+                self.demands_behind(left).fold(0, |sum, demand| sum.saturating_add(demand.permits))
+            }
         }
     }
 
@@ -338,15 +340,15 @@ impl Waiters {
     /// reservation is not in the way of anybody once nobody waits ahead of it.
     pub(crate) fn oldest_that_leave(&self, limits: LineLimits, more: u64) -> usize {
         let (mut gone, mut permits, mut left) = (0, self.permits, 0);
-        for place in self.places() {
-            if place.told_nanos.is_none() {
+        for demand in self.demands() {
+            if demand.told_nanos.is_none() {
                 if limits.admit(self.count - gone, permits, more) {
                     break;
                 }
                 left += 1;
             }
             gone += 1;
-            permits = permits.saturating_sub(place.permits);
+            permits = permits.saturating_sub(demand.permits);
         }
         left
     }
@@ -355,19 +357,19 @@ impl Waiters {
     /// been awake by `now_nanos`: if the clock has jumped ahead, its timer has not.
     pub(crate) fn wake_if_later(
         &mut self,
-        key: Key,
+        place: Place,
         now_nanos: u64,
         due_nanos: u64,
     ) -> Option<Waker> {
-        let node = self.node(key);
+        let node = self.node(place);
         let armed_nanos = node.armed_nanos();
         let is_late = armed_nanos > due_nanos || armed_nanos <= now_nanos;
         node.due_nanos = node.due_nanos.min(due_nanos);
         if is_late { node.waker.take() } else { None }
     }
 
-    fn node(&mut self, key: Key) -> &mut Node {
-        &mut self.nodes[key.place()]
+    fn node(&mut self, place: Place) -> &mut Node {
+        &mut self.nodes[place.index()]
     }
 }
 
