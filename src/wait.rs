@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Wait`] | `acquire` on most buckets and windows |
 //! | [`Queued`] | a line before a limiter that has none |
+//! | [`LineWeights`], [`Tenant`], [`LinePriority`] | a line of a `Queued` that is divided among tenants |
 //! | [`Reserve`], [`Reservation`] | permits taken now for a later instant |
 //! | [`Waiting`] | the future: add a time-out, jitter or a timer before awaiting it |
 //! | [`Caller`] | a caller that keeps its limiter, for types that are polled themselves |
@@ -30,6 +31,7 @@
 // | request | a caller's side: from its first asking to its answer, in line or not |
 // | turn | the instant from which the first in line can be charged, and the charge |
 // | last turn | that of the last in line, as far as it can be foreseen |
+// | lane | the callers of one tenant and one priority, in a line that is divided |
 // | arrival | when a caller came to stand, for lines that bound the wait |
 //
 // | file | |
@@ -43,6 +45,7 @@
 // | [`request`] | one caller, from its first request to its grant |
 // | [`way_to_line`] | by which a request finds its limiter |
 // | [`turn`], [`last_turn`] | what a line asks of the limiter behind it |
+// | [`lane`], [`line_weights`] | lanes of tenants, and the weights of a divided line; `order/by_tenant.rs` has the proof |
 // | [`no_overtaking`] | the proof that nobody overtakes |
 // | [`outside`] | a line with a gate of its own, for limiters without one in their words |
 // | [`queued`] | any limiter with such a line |
@@ -126,11 +129,13 @@ pub(crate) mod caller;
 pub(crate) mod charged;
 pub(crate) mod error;
 pub(crate) mod jitter;
+pub(crate) mod lane;
 pub(crate) mod last_turn;
 pub(crate) mod limits;
 pub(crate) mod line;
 pub(crate) mod line_handle;
 pub(crate) mod line_lock;
+pub(crate) mod line_weights;
 mod no_overtaking;
 pub(crate) mod order;
 pub(crate) mod outside;
@@ -151,10 +156,13 @@ pub use self::acquire::Waiting;
 pub use self::caller::Caller;
 pub use self::error::AcquireError;
 pub use self::jitter::Jitter;
+pub use self::lane::LinePriority;
 pub use self::limits::{LineLimits, WhenLineFull};
 pub use self::line_handle::Line;
+pub use self::line_weights::LineWeights;
 pub use self::queued::Queued;
 pub use self::queued::estimates::WaitingForEstimate;
+pub use self::queued::tenant::Tenant;
 pub use self::reservation::Reservation;
 pub use self::resource::caller::ResourceCaller;
 pub use self::resource::{Resource, ResourceLine, ResourceTurn};

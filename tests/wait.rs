@@ -26,6 +26,7 @@ mod queued_faults;
 mod queued_keys;
 mod random;
 mod random_queued;
+mod random_tenants;
 mod random_windows;
 mod reserve;
 mod reserve_in_line;

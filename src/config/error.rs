@@ -283,6 +283,11 @@ pub enum ConfigError {
         /// The weights of all tenants together.
         sum: u64,
     },
+    /// A weight of a line is 0.
+    LineWeight {
+        /// The given weight.
+        weight: u32,
+    },
     /// The reserve of a class of `Priorities` is all that the limiter ever holds, or more.
     Reserve {
         /// The given reserve.

@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 use core::task::Waker;
 use core::time::Duration;
 
+use crate::decision::grant::Grant;
 use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
 
@@ -138,11 +139,10 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, place: Place) {
     let mut line = Locked::of(limiter);
     match line.line().order.take_outcome(place) {
         Some(Outcome::Refused(_)) => return,
-        Some(Outcome::Granted { charged, .. }) => {
-            if !limiter.undo(charged) {
+        Some(Outcome::Granted { grant, charged, .. }) => {
+            if !line.undo(grant, charged) {
                 return;
             }
-            line.line().order.renew_since();
         }
         None => line.retired[0] = line.line().order.leave(place),
     }
@@ -151,10 +151,9 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, place: Place) {
 
 /// Takes back a grant that a caller was not told of, if nothing was granted since. Settles then, under the
 /// lock: the gate is not to be opened over a caller that comes to stand in line meanwhile.
-pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
+pub(crate) fn take_back(limiter: &dyn TakesTurns, grant: Grant, charged: Charged) {
     let mut line = Locked::of(limiter);
-    if limiter.undo(charged) {
-        line.line().order.renew_since();
+    if line.undo(grant, charged) {
         line.settle_for_the_others();
     }
 }
@@ -202,9 +201,13 @@ impl<'a> Locked<'a> {
     }
 
     fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Place {
+        let limiter = self.limiter;
         let line = self.line();
         let end = line.last_turn;
         let place = line.order.push(permits, deadline_nanos);
+        if line.order.is_divided() {
+            line.order.stand_in(limiter.lane(), place);
+        }
         self.note_permits();
         // Those ahead have their turns as before.
         self.line().last_turn = end;
@@ -215,6 +218,17 @@ impl<'a> Locked<'a> {
         let waker = self.line().order.refuse(place, error);
         self.wakers.0.extend(waker);
         self.note_permits();
+    }
+
+    /// Takes back a grant that its caller was not told of, if nothing was granted since. Returns whether it did.
+    fn undo(&mut self, grant: Grant, charged: Charged) -> bool {
+        let is_back = self.limiter.undo(charged);
+        if is_back {
+            let lane = self.limiter.lane();
+            self.line().order.refund(lane, grant.permits());
+            self.line().order.renew_since();
+        }
+        is_back
     }
 
     /// Refuses a caller whose turn, at `due_nanos`, comes after its deadline.

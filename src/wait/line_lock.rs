@@ -13,8 +13,10 @@ use crate::sync::{AtomicWord, Lock};
 
 use crate::time::units::SKEW_NANOS;
 
+use super::lane::Lane;
 use super::last_turn::LastTurn;
 use super::limits::LineLimits;
+use super::line_weights::LineWeights;
 use super::order::Order;
 use super::place::Place;
 
@@ -131,6 +133,16 @@ impl LineLock {
 
     pub(crate) fn set_limits(&self, limits: LineLimits) {
         self.line.lock().get_or_insert_default().limits = limits;
+    }
+
+    /// Divides the line among tenants. The weights have been checked.
+    pub(crate) fn divide(&self, weights: LineWeights) {
+        self.line.lock().get_or_insert_default().order.divide(weights);
+    }
+
+    /// Number of callers in line of the tenant of a lane; of all, if the line is not divided.
+    pub(crate) fn waiters_of(&self, lane: Lane) -> usize {
+        self.line.lock().as_deref().map_or(0, |line| line.order.waiters_of(lane))
     }
 
     /// Wakes the first in line that sleeps, because more has become available.

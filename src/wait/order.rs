@@ -6,12 +6,15 @@
 //! in a slab of their own: they are larger than a node, and usually few. Places are of 32 bits, and a
 //! node of a line of the cache: there may be many.
 
+mod by_tenant;
+mod demands;
+mod divided;
 mod leaving;
 mod reservations;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::iter::{from_fn, successors};
 use core::task::Waker;
 
 use slab::Slab;
@@ -21,8 +24,9 @@ use crate::decision::grant::Grant;
 use super::arrival::Arrival;
 use super::charged::Charged;
 use super::error::AcquireError;
-use super::limits::LineLimits;
 use super::place::{Demand, Place};
+
+use self::by_tenant::ByTenant;
 
 /// Nodes at most, so that each has a place. Few in unit tests, which come to the end of them.
 const MOST_NODES: usize = if cfg!(test) { 4_096 } else { u32::MAX as usize };
@@ -111,6 +115,8 @@ pub(crate) struct Order {
     count: usize,
     permits: u64,
     end: u64,
+    /// Who is the first, if that is not the oldest.
+    by_tenant: Option<Box<ByTenant>>,
 }
 
 /// Nodes, and outcomes, for which memory is kept when the last one has gone.
@@ -133,7 +139,10 @@ impl Order {
     }
 
     pub(crate) fn first(&self) -> Option<Place> {
-        self.first
+        match &self.by_tenant {
+            Some(by_tenant) => by_tenant.first(),
+            None => self.first,
+        }
     }
 
     pub(crate) fn last(&self) -> Option<Place> {
@@ -166,15 +175,6 @@ impl Order {
 
     pub(crate) fn permits_of(&self, place: Place) -> u64 {
         self.nodes[place.index()].permits
-    }
-
-    /// Permits wanted by all up to `place`.
-    pub(crate) fn permits_up_to(&self, place: Place) -> u64 {
-        let start = self.first.map_or(self.end, |first| {
-            let first = &self.nodes[first.index()];
-            first.end.wrapping_sub(first.permits)
-        });
-        self.nodes[place.index()].end.wrapping_sub(start)
     }
 
     /// Returns the end of a caller's time. The last instant of the clock if it has no end.
@@ -288,69 +288,15 @@ impl Order {
 
     /// Returns the waker of the first caller that has one, and forgets it.
     pub(crate) fn disarm_first(&mut self) -> Option<Waker> {
+        let first = self.first()?;
         let mut next = self.first;
-        while let Some(place) = next {
+        let mut waker = self.node(first).waker.take();
+        while let (None, Some(place)) = (&waker, next) {
             let node = self.node(place);
-            if let Some(waker) = node.waker.take() {
-                return Some(waker);
-            }
+            waker = node.waker.take();
             next = node.after;
         }
-        None
-    }
-
-    /// Returns those in line, in order.
-    pub(crate) fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
-        successors(self.first, |place| self.nodes[place.index()].after)
-            .map(|place| self.nodes[place.index()].demand())
-    }
-
-    /// Returns those in line up to `place`, in order.
-    pub(crate) fn demands_up_to(&self, place: Place) -> impl Iterator<Item = Demand> + '_ {
-        let mut next = self.first;
-        from_fn(move || {
-            let present = next?;
-            let node = &self.nodes[present.index()];
-            next = if present == place { None } else { node.after };
-            Some(node.demand())
-        })
-    }
-
-    /// Returns those in line without the `left` oldest callers, in order.
-    pub(crate) fn demands_behind(&self, left: usize) -> impl Iterator<Item = Demand> + '_ {
-        let mut left = left;
-        self.demands().filter(move |demand| {
-            let leaves = left > 0 && demand.told_nanos.is_none();
-            left -= usize::from(leaves);
-            !leaves
-        })
-    }
-
-    /// Permits wanted by all in line without the `left` oldest callers.
-    pub(crate) fn permits_behind(&self, left: usize) -> u64 {
-        match left {
-            0 => self.permits,
-            _ => {
-                self.demands_behind(left).fold(0, |sum, demand| sum.saturating_add(demand.permits))
-            }
-        }
-    }
-
-    /// Number of the oldest callers that have to leave until there is room for one with `more`. A
-    /// reservation is not in the way of anybody once nobody waits ahead of it.
-    pub(crate) fn oldest_that_leave(&self, limits: LineLimits, more: u64) -> usize {
-        let (mut gone, mut permits, mut left) = (0, self.permits, 0);
-        for demand in self.demands() {
-            if demand.told_nanos.is_none() {
-                if limits.admit(self.count - gone, permits, more) {
-                    break;
-                }
-                left += 1;
-            }
-            gone += 1;
-            permits = permits.saturating_sub(demand.permits);
-        }
-        left
+        waker
     }
 
     /// Returns the waker of a caller that would sleep beyond `due_nanos`, its turn; or that should have

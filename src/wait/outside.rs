@@ -46,6 +46,7 @@ use crate::time::units;
 
 use self::periods::periods_ahead;
 use super::charged::Charged;
+use super::lane::Lane;
 use super::last_turn::LastTurn;
 use super::line;
 use super::line_lock::LineLock;
@@ -103,6 +104,16 @@ pub(crate) trait HasOutsideLine {
 
     /// Forgets what is kept of a grant in line.
     fn forget(&self, _charged: Charged) {}
+
+    /// Returns the lane of a caller that asks through this.
+    fn lane_in_line(&self) -> Lane {
+        Lane::default()
+    }
+
+    /// Returns a mark of the line, if it is found by a user's code.
+    fn mark_of_line(&self) -> usize {
+        0
+    }
 }
 
 impl OutsideLine {
@@ -358,6 +369,14 @@ impl<T: HasOutsideLine> TakesTurns for T {
 
     fn release(&self, charged: Charged) {
         self.forget(charged);
+    }
+
+    fn lane(&self) -> Lane {
+        self.lane_in_line()
+    }
+
+    fn mark(&self) -> usize {
+        self.mark_of_line()
     }
 
     // Whatever the gate is: it may be seen open by a caller that has just given back, while the first in

@@ -1,12 +1,15 @@
 //! Any limiter, with a line of callers that wait.
 
 pub(crate) mod estimates;
+pub(crate) mod tenant;
 
 use core::fmt;
+use core::hash::Hash;
 use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
+use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
@@ -21,9 +24,11 @@ use crate::wait::turn::TakesTurns;
 use crate::limiter::Limiter;
 use crate::settle::Settle;
 use crate::wait::line_handle::Line;
+use crate::wait::line_weights::LineWeights;
 use crate::wait::traits::Wait;
 
 use self::estimates::KeptEstimates;
+use self::tenant::Tenant;
 
 /// Wraps a limiter so that callers can wait for it, in one fair line.
 ///
@@ -179,6 +184,45 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
         result
     }
 
+    /// Divides the line among tenants by `weights`: see [`set_weights`](Queued::set_weights).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::LineWeight`] if a weight is 0.
+    pub fn with_weights(self, weights: LineWeights) -> Result<Queued<L, C>, ConfigError> {
+        self.set_weights(weights)?;
+        Ok(self)
+    }
+
+    /// Divides the line among tenants by `weights`, or changes the weights of one that is divided. Callers then wait by
+    /// [`tenant`](Queued::tenant); those that name no tenant are strangers, with one place for all.
+    ///
+    /// Live: nobody loses a place in line. Callers that stand in a line which was not divided are strangers in it. What
+    /// tenants were granted before the change counts by the weights that were in force. Locks the line for a moment, takes a step
+    /// for each caller or tenant in it, asks the limiter, allocates. There is no way back to a line that is not divided, but
+    /// [`LineWeights::new(0)`](LineWeights::new) makes all strangers, who are served in the order of their arrival.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::LineWeight`] if a weight is 0. Nothing is changed then.
+    pub fn set_weights(&self, weights: LineWeights) -> Result<(), ConfigError> {
+        weights.check()?;
+        self.line.line_lock().divide(weights);
+        // Another one may be the first, and its timer late.
+        self.line.poke(self);
+        Ok(())
+    }
+
+    /// Returns a tenant by which to wait for its part of the permits, if the line has [weights](Queued::set_weights).
+    ///
+    /// A tenant is any value with a hash, and is known by 64 bits of it. (Should two tenants have the same, which for a
+    /// million tenants at a time has a probability of 1 to 37 million, they share their turns.) Hashes, and does nothing else: a
+    /// tenant need not be kept.
+    #[must_use]
+    pub fn tenant<T: Hash + ?Sized>(&self, tenant: &T) -> Tenant<&Queued<L, C>, L, C> {
+        Tenant::new(self, tenant)
+    }
+
     /// Returns whether callers stand in line, so that a call of the limiter itself would overtake them.
     /// Loads one word; does not lock the line.
     #[must_use]
@@ -323,6 +367,12 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
 impl<L: Limiter, C: Clock + Send + Sync> Wait for Queued<L, C> {
     fn line(&self) -> Line<'_> {
         Line::of(self)
+    }
+}
+
+impl<L, C> AsRef<Queued<L, C>> for Queued<L, C> {
+    fn as_ref(&self) -> &Queued<L, C> {
+        self
     }
 }
 

@@ -256,8 +256,8 @@ impl<H: HasLine> LineRequest<H> {
         if let Some(place) = place {
             line::leave(limiter, place);
         }
-        if let Some(Held { charged, .. }) = held {
-            line::take_back(limiter, charged);
+        if let Some(Held { grant, charged, .. }) = held {
+            line::take_back(limiter, grant, charged);
         }
     }
 

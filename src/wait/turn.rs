@@ -5,6 +5,7 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
 use super::charged::{Booked, Charged};
+use super::lane::Lane;
 use super::last_turn::LastTurn;
 use super::line_lock::LineLock;
 use super::place::Demand;
@@ -113,6 +114,11 @@ pub(crate) trait TakesTurns {
 
     /// Prepares for a caller that is about to stand in line.
     fn expect_caller(&self) {}
+
+    /// Returns the lane of a caller that asks through this, for a line that is divided among tenants.
+    fn lane(&self) -> Lane {
+        Lane::default()
+    }
 
     /// Returns a mark of the line, if it is found by a user's code, which may find another one.
     fn mark(&self) -> usize {

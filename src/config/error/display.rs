@@ -90,6 +90,7 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Group { group } => write!(f, "number {group}")?,
             ConfigError::Weight { weight, sum } => write!(f, "{weight} of {sum}")?,
+            ConfigError::LineWeight { weight } => write!(f, "{weight}")?,
             ConfigError::Reserve { reserve, limit } => {
                 return write!(f, "{reserve}: must be less than {limit}, the limit");
             }

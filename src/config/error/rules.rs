@@ -43,7 +43,7 @@ impl ConfigError {
             ConfigError::CeilingRate { .. } => "rate of the ceiling",
             ConfigError::CeilingBurst { .. } => "burst of the ceiling",
             ConfigError::Group { .. } => "group",
-            ConfigError::Weight { .. } => "weight",
+            ConfigError::Weight { .. } | ConfigError::LineWeight { .. } => "weight",
             ConfigError::Reserve { .. } => "reserve",
         }
     }
@@ -115,6 +115,9 @@ impl ConfigError {
                 "must keep its number of tenants, and have a ceiling if and only if it had one"
             }
             ConfigError::Weight { .. } => "must be worth a permit of half of the burst",
+            ConfigError::LineWeight { .. } => {
+                "must be from 1 to 2^32 - 1: a tenant without turns would wait for ever"
+            }
             ConfigError::Reserve { .. } => "must be less than the limit",
         }
     }

@@ -65,8 +65,14 @@ impl Locked<'_> {
                     limiter.last_due_among_reservations(turn, Some(end), &mut once(newest))
                 });
                 let due = known.filter(|_| limiter.word() == line.seen).unwrap_or_else(|| {
-                    last_due(limiter, order, turn, &mut order.demands_up_to(place))
+                    if order.is_divided() {
+                        last_due(limiter, order, turn, &mut order.demands_likely_up_to(place))
+                    } else {
+                        last_due(limiter, order, turn, &mut order.demands_up_to(place))
+                    }
                 });
+                // Nobody is refused by an estimate.
+                let turn = Turn { permits: order.certain_up_to(place), ..turn };
                 if order.last() == Some(place) {
                     self.line().last_turn = due.word.map(|_| (place, due));
                 }

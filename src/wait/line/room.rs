@@ -3,6 +3,7 @@
 use crate::wait::error::AcquireError;
 use crate::wait::limits::WhenLineFull;
 use crate::wait::line_lock::LineState;
+use crate::wait::turn::Turn;
 
 use super::last_due::Upto;
 use super::{Locked, wait};
@@ -15,7 +16,7 @@ impl Locked<'_> {
         mut now_nanos: u64,
         deadline_nanos: Option<u64>,
     ) -> Result<(), AcquireError> {
-        if self.line().admits(permits) {
+        if self.has_room(permits) {
             return Ok(());
         }
         if !self.line().order.has_place() {
@@ -27,16 +28,24 @@ impl Locked<'_> {
         now_nanos = self.settle(now_nanos);
         if self.line().limits.when_full == WhenLineFull::EvictOldest {
             self.check_deadline(permits, now_nanos, deadline_nanos)?;
-            while !self.line().admits(permits) && self.line().limits.admit(0, 0, permits) {
-                let Some(first) = self.line().order.first() else { break };
-                self.refuse(first, AcquireError::Evicted);
+            while !self.has_room(permits) && self.line().limits.admit(0, 0, permits) {
+                let lane = self.limiter.lane();
+                let Some(evictee) = self.line().order.evictee(lane) else { break };
+                self.refuse(evictee, AcquireError::Evicted);
                 now_nanos = self.settle(now_nanos);
             }
         }
-        if self.line().admits(permits) {
+        if self.has_room(permits) {
             return Ok(());
         }
         Err(self.full(permits, now_nanos))
+    }
+
+    /// Returns whether there is room for a caller with `permits`, in the line and among those of its tenant.
+    fn has_room(&mut self, permits: u64) -> bool {
+        let limiter = self.limiter;
+        let line = self.line();
+        line.admits(permits) && (!line.order.is_divided() || line.order.admits(limiter.lane()))
     }
 
     /// Returns the refusal of a caller with `permits` that there is no room for.
@@ -54,7 +63,10 @@ impl Locked<'_> {
     ) -> Result<(), AcquireError> {
         let LineState { limits, ref order, .. } = *self.line();
         let left = order.oldest_that_leave(limits, permits);
+        let is_divided = order.is_divided();
         let (turn, due_nanos) = self.last_due(Upto::After { left, permits }, now_nanos);
+        // Others need not have their turns before it.
+        let turn = if is_divided { Turn { permits, ..turn } } else { turn };
         if self.is_missed(turn, due_nanos, deadline_nanos) {
             return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
         }

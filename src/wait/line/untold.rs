@@ -29,8 +29,8 @@ impl<'a> Untold<'a> {
 
 impl Drop for Untold<'_> {
     fn drop(&mut self) {
-        if let Some(Standing::Told(Outcome::Granted { charged, .. })) = self.standing {
-            take_back(self.limiter, charged);
+        if let Some(Standing::Told(Outcome::Granted { grant, charged, .. })) = self.standing {
+            take_back(self.limiter, grant, charged);
         }
     }
 }

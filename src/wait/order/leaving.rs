@@ -15,7 +15,10 @@ impl Order {
     /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns
     /// what wakes it.
     pub(crate) fn grant(&mut self, first: Place, grant: Grant, charged: Charged) -> Option<Waker> {
-        debug_assert_eq!(self.first, Some(first));
+        debug_assert_eq!(self.first(), Some(first));
+        if let Some(by_tenant) = &mut self.by_tenant {
+            by_tenant.charge(first);
+        }
         self.unlink(first);
         let deadline_nanos = self.deadline_of(first);
         self.note(first, Outcome::Granted { grant, charged, deadline_nanos })
@@ -88,7 +91,7 @@ impl Order {
     pub(super) fn withdraw(&mut self, place: Place) {
         let Node { permits, before, after, .. } = self.nodes[place.index()];
         self.unlink(place);
-        if before.is_some() {
+        if before.is_some() && self.by_tenant.is_none() {
             let mut next = after;
             while let Some(place) = next {
                 let node = self.node(place);
@@ -101,11 +104,15 @@ impl Order {
 
     fn unlink(&mut self, place: Place) {
         let Node { permits, before, after, .. } = self.nodes[place.index()];
-        if let Some(before) = before {
-            self.nodes[before.index()].after = after;
-        } else {
-            self.first = after;
+        if self.first() == Some(place) {
             self.since_nanos = None;
+        }
+        if let Some(by_tenant) = &mut self.by_tenant {
+            by_tenant.leave(place);
+        }
+        match before {
+            Some(before) => self.nodes[before.index()].after = after,
+            None => self.first = after,
         }
         match after {
             Some(after) => self.nodes[after.index()].before = before,
