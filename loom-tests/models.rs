@@ -89,6 +89,8 @@ mod waiting_queued;
 mod waiting_reservations;
 #[path = "tests/waiting_rings.rs"]
 mod waiting_rings;
+#[path = "tests/waiting_tenants.rs"]
+mod waiting_tenants;
 #[path = "tests/waiting_turns.rs"]
 mod waiting_turns;
 #[path = "tests/waiting_windows.rs"]

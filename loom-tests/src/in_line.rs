@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use sluicegate::settle::Receipt;
-use sluicegate::wait::Queued;
+use sluicegate::wait::{LineWeights, Queued, Tenant};
 use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, SlidingLog, SlidingWindow, Wait};
 
 use crate::line::{acquire, poll, poll_again, stand_and_ask, stand_and_then, wait};
@@ -71,7 +71,30 @@ impl Lined for SlidingWindow<TestClock> {
     }
 }
 
-impl Lined for Queued<FixedWindow<TestClock>, TestClock> {
+/// A window with a line, and a tenant of it.
+pub type OfTenant = Tenant<std::sync::Arc<Window>, FixedWindow<TestClock>, TestClock>;
+
+/// A window with a line.
+pub type Window = Queued<FixedWindow<TestClock>, TestClock>;
+
+impl Lined for OfTenant {
+    const LATER_NANOS: u64 = SECOND;
+
+    fn of(limit: u64, taken: u64) -> Self {
+        let line = Window::of(limit, taken).with_weights(LineWeights::new(2)).unwrap();
+        Tenant::new(std::sync::Arc::new(line), "tenant")
+    }
+
+    fn taken(&self) -> u64 {
+        self.queued().taken()
+    }
+
+    fn give_back(&self, receipt: Receipt<'_>) -> bool {
+        self.queued().update(|_| receipt.give_back())
+    }
+}
+
+impl Lined for Window {
     const LATER_NANOS: u64 = SECOND;
 
     fn of(limit: u64, taken: u64) -> Self {

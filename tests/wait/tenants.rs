@@ -13,9 +13,7 @@ use sluicegate::wait::{
     AcquireError, Caller as KeptCaller, LineLimits, LinePriority, LineWeights, Queued, Tenant,
     WhenLineFull,
 };
-use sluicegate::{
-    ConfigError, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate,
-};
+use sluicegate::{ConfigError, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
 
 use super::support::{Caller, MILLI, block_on};
 
@@ -228,8 +226,8 @@ fn clocks_that_jump_change_when_permits_are_granted_and_not_to_whom() {
     clock.set_nanos(1 << 50);
     let line = one_a_milli(&clock, LineWeights::new(9).weight("large", 3));
     let (large, small) = (line.tenant("large"), line.tenant("small"));
-    let mut waiting = [&large, &small]
-        .map(|tenant| (0..90).map(|_| Caller::new(tenant, 1)).collect::<Vec<_>>());
+    let mut waiting =
+        [&large, &small].map(|tenant| (0..90).map(|_| Caller::new(tenant, 1)).collect::<Vec<_>>());
     let mut counts = [0_i64; 2];
     for jump in 0..100_u64 {
         let now = 1 << 50;

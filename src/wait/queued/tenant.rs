@@ -115,6 +115,12 @@ where
         Tenant { lane: Lane { priority, ..self.lane }, ..self }
     }
 
+    /// Returns the limiter with its line.
+    #[must_use]
+    pub fn queued(&self) -> &Queued<L, C> {
+        self.queued.as_ref()
+    }
+
     /// Returns the number of the tenant's callers in line, of any priority; of all callers, if the line is not divided.
     /// Takes the line's lock.
     #[must_use]

@@ -1,0 +1,97 @@
+//! Models of callers of several tenants in a line that is divided among them. What is checked, over every
+//! interleaving: nobody overtakes them; the next of them has its turn when the first leaves; a change of the weights
+//! loses nobody; and a tenant that has had its turn lets the other one go first.
+
+use std::pin::pin;
+use std::task::Poll;
+
+use sluicegate::wait::LineWeights;
+use sluicegate::{Limiter, Wait};
+use sluicegate_loom_tests::in_line::{self, Lined, OfTenant, Window};
+use sluicegate_loom_tests::line::{Caller, acquire, poll, poll_again, wait};
+use sluicegate_loom_tests::{ANY, Arc, TestClock, check, race};
+
+#[cfg(sluicegate_loom)]
+use loom::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(sluicegate_loom))]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A line before a window of `limit` permits, of which `taken` are taken, divided among two tenants.
+fn divided(limit: u64, taken: u64) -> Arc<Window> {
+    TestClock::run_ahead(0);
+    Arc::new(Window::of(limit, taken).with_weights(LineWeights::new(2)).unwrap())
+}
+
+#[test]
+fn nobody_overtakes_a_caller_of_a_tenant() {
+    in_line::nobody_overtakes::<OfTenant>(ANY);
+}
+
+#[test]
+fn nobody_overtakes_the_second_caller_of_a_tenant() {
+    in_line::nobody_overtakes_the_second::<OfTenant>(2);
+}
+
+#[test]
+fn another_tenants_caller_is_granted_its_permit_when_the_first_gives_up() {
+    check(ANY, || {
+        let line = divided(2, 1);
+        race(&line, [2, 1], |line, permits| {
+            let tenant = line.tenant(&permits);
+            if permits == 1 {
+                wait(&tenant, 1).unwrap();
+            } else {
+                let mut caller = pin!(acquire(&tenant, 2));
+                assert!(poll(&mut caller).is_pending());
+            }
+        });
+        assert_eq!((line.taken(), line.line().waiters()), (2, 0));
+    });
+}
+
+#[test]
+fn a_caller_of_a_tenant_sees_an_update_beside_a_change_of_the_weights() {
+    check(2, || {
+        let line = divided(1, 1);
+        race(&line, [0, 1, 2], |line, part| match part {
+            0 => assert!(wait(&line.tenant("one"), 1).is_ok()),
+            1 => line.set_weights(LineWeights::new(0).weight("one", 2)).unwrap(),
+            _ => line.update(|window| window.reconfigure(2)).unwrap(),
+        });
+        assert_eq!((line.taken(), line.line().waiters()), (2, 0));
+        assert!(!line.has_waiters());
+    });
+}
+
+#[test]
+fn tenants_that_wait_take_turns() {
+    check(1, || {
+        let shared = Arc::new((divided(1, 1), AtomicBool::new(false)));
+        let [granted, after] = race(&shared, [true, false], |(line, stand), waits| {
+            if !waits {
+                let all_stand = stand.load(Ordering::Acquire);
+                line.update(|window| window.reconfigure(3)).unwrap();
+                return [all_stand, all_stand, false];
+            }
+            let tenants = ["one", "one", "other"].map(|tenant| line.tenant(tenant));
+            let [first, second, other] = &tenants;
+            let mut first = pin!(acquire(first, 1));
+            let mut second = pin!(acquire(second, 1));
+            let mut other = pin!(acquire(other, 1));
+            let polled = [poll(&mut first), poll(&mut second), poll(&mut other)];
+            stand.store(true, Ordering::Release);
+            let [one, two, three] = polled;
+            let is_granted = |caller: &mut std::pin::Pin<&mut Caller<'_>>, polled| {
+                matches!(poll_again(caller, polled), Poll::Ready(Ok(_)))
+            };
+            // Those of the other tenant are looked at last: the change may come in between.
+            let granted = [is_granted(&mut first, one), is_granted(&mut second, two)];
+            [granted[0], granted[1], is_granted(&mut other, three)]
+        });
+        if after[0] {
+            assert!(!granted[1] || granted[2], "the second has overtaken the other tenant");
+        }
+        assert!(shared.0.taken() <= 3);
+        assert!(shared.0.try_acquire(4).is_err());
+    });
+}
