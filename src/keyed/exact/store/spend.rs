@@ -86,30 +86,27 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let early_nanos = reading_nanos.take().filter(|&reading_nanos| {
                     known.is_some() || self.is_late_enough(shard, reading_nanos)
                 });
-                let (known, now_nanos) = match early_nanos {
-                    Some(early_nanos) => (known, early_nanos),
-                    None => {
-                        let now_nanos = self.healed_at(shard, place, key);
-                        (shard.table.find(place.home, key), now_nanos)
-                    }
+                let (known, now_nanos) = if let Some(early_nanos) = early_nanos {
+                    (known, early_nanos)
+                } else {
+                    let now_nanos = self.healed_at(shard, place, key);
+                    (shard.table.find(place.home, key), now_nanos)
                 };
                 let mut new = None;
-                let state = match known {
-                    Some(entry) => &entry.state,
-                    None => {
-                        shard.table.fetch_free(place.home);
-                        let owned = key.to_key();
-                        let state = self.limiter.fresh(&shard.terms, &owned, now_nanos);
-                        &new.insert((owned, state)).1
-                    }
+                let state = if let Some(entry) = known {
+                    &entry.state
+                } else {
+                    shard.table.fetch_free(place.home);
+                    let owned = key.to_key();
+                    let state = self.limiter.fresh(&shard.terms, &owned, now_nanos);
+                    &new.insert((owned, state)).1
                 };
                 let answer = acquire(&self.limiter, &shard.terms, state, now_nanos);
                 let answer = match answer {
-                    Answer::Said(answer) => answer,
                     // By a reading that is from long before, a state that others have left meanwhile looks
                     // like one from ahead of the clock. So asks again by one under the lock, and heals.
                     Answer::Impossible(_) if new.is_none() && early_nanos.is_some() => continue,
-                    Answer::Impossible(answer) => answer,
+                    Answer::Said(answer) | Answer::Impossible(answer) => answer,
                 };
                 let Some((owned, state)) = new else {
                     self.guess_next(place, false);
