@@ -244,13 +244,7 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
             }
         }
         "all" => {
-            let count = 1 + numbers.below(4);
-            let parts: Vec<String> = (0..count)
-                .map(|_| {
-                    let kind = if numbers.one_in(9) { "all" } else { any_kind_of_keys(numbers) };
-                    format!("{{ {} }}", self::fields(numbers, kind, scale).join(", "))
-                })
-                .collect();
+            let parts = parts(numbers, scale);
             fields.push(format!("of = [{}]", parts.join(", ")));
         }
         other => {
@@ -267,6 +261,16 @@ fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
         }
     }
     fields
+}
+
+/// Returns the parts of an `all`.
+fn parts(numbers: &mut Numbers, scale: u64) -> Vec<String> {
+    let count = 1 + numbers.below(4);
+    let part = |_| {
+        let kind = if numbers.one_in(9) { "all" } else { any_kind_of_keys(numbers) };
+        format!("{{ {} }}", fields(numbers, kind, scale).join(", "))
+    };
+    (0..count).map(part).collect()
 }
 
 fn shares(numbers: &mut Numbers) -> String {

@@ -69,7 +69,9 @@ impl Common {
                     own.take(now, permits);
                     self.own.insert(key.to_owned(), own);
                     self.all.take(now, permits);
-                    ceiling.into_iter().for_each(|ceiling| ceiling.take(now, permits));
+                    if let Some(ceiling) = ceiling {
+                        ceiling.take(now, permits);
+                    }
                     return Some(Granted { is_borrowed: false });
                 }
                 if has_place {
