@@ -1,6 +1,6 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
 //! leases, shards of CPUs, the table of keys, giving permits back, settlement, reservations of windows to come, a
-//! balance beside a limiter, and shares of tenants; of the line of waiters, beside them or outside; and of leases from a server,
+//! balance beside a limiter, and shares of tenants; of the line of waiters, beside them or outside, and divided among tenants; and of leases from a server,
 //! by messages. A model explores every interleaving of a few short calls, one access to shared memory, or
 //! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the
 //! crate: they are the protocols written out, and small. So that they stay those of the engine, each also
@@ -45,6 +45,8 @@ mod settle;
 mod settle_windows;
 #[cfg(test)]
 mod shares;
+#[cfg(test)]
+mod tenants;
 #[cfg(test)]
 mod top_up;
 #[cfg(test)]
