@@ -115,7 +115,7 @@ pub(crate) struct Order {
     count: usize,
     permits: u64,
     end: u64,
-    /// Who is the first, if that is not the oldest.
+    /// The order of a line that is divided, in which the first need not be the oldest.
     by_tenant: Option<Box<ByTenant>>,
 }
 

@@ -71,7 +71,7 @@ struct Call {
 
 #[derive(Clone, Debug)]
 struct Tenants {
-    /// Of the tenants; strangers have 1.
+    /// The weights of tenants; strangers have 1.
     weights: [i16; TENANTS],
     places: usize,
     /// Permits that come, one after the other.
@@ -93,7 +93,7 @@ struct Waits {
     granted: [i16; SLOTS],
 }
 
-/// What two that both wait were granted, the one less the other in parts: now, at least, at most.
+/// Permits that two were granted while both waited, the one less the other in parts: now, at least, at most.
 type Span = Option<(i16, i16, i16)>;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -314,7 +314,7 @@ impl Tenants {
         state.line.iter().position(|it| is_first(it) && fits(it))
     }
 
-    /// What is wrong with a grant to `it`, which is still in line.
+    /// Returns the fault of a grant to `it`, which is still in line.
     fn fault_of(&self, state: &mut State, it: &Waits) -> Option<&'static str> {
         let slot = it.slot;
         let parts = self.parts(slot, it.permits);

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::wait::{AcquireError, LinePriority, LineWeights, Queued, Tenant};
-use sluicegate::{Denied, FixedWindow, Grant, Limiter, ManualClock, Rate, Wait};
+use sluicegate::wait::{AcquireError, LinePriority, LineWeights, Queued};
+use sluicegate::{Denied, Grant, Limiter, Wait};
 
 use super::support::Caller;
 
@@ -268,10 +268,10 @@ impl Limiter for Pool {
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.0.lock().unwrap().0 < permits {
-            true => Err(Denied::Full { retry_after: Duration::ZERO }),
-            false => sluicegate::compose::Unlimited.try_acquire(permits),
+        if self.0.lock().unwrap().0 < permits {
+            return Err(Denied::Full { retry_after: Duration::ZERO });
         }
+        sluicegate::compose::Unlimited.try_acquire(permits)
     }
 
     fn reset(&self) {}
@@ -305,7 +305,7 @@ fn ops(priorities: usize) -> impl Strategy<Value = Vec<Op>> {
 struct InLine<'a> {
     id: usize,
     caller: Caller<'a>,
-    /// How often it had been woken when it last asked.
+    /// Number of times that it had been woken when it last asked.
     woken: usize,
 }
 

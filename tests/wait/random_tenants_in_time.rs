@@ -33,15 +33,13 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 
 struct Standing<'a> {
     caller: Caller<'a>,
-    tenant: usize,
-    permits: u64,
     deadline: u64,
     /// The instant at which it wakes, and how often it has been woken.
     at: u64,
     woken: usize,
 }
 
-/// What is granted, by definition. Each tenant has the weight 1.
+/// The line by definition. Each tenant has the weight 1.
 #[derive(Default)]
 struct Ideal {
     window: u64,
@@ -80,12 +78,11 @@ impl Ideal {
     fn choose(&mut self) {
         let tenants = (0..TENANTS).filter(|tenant| self.waits(*tenant));
         let next = tenants.min_by_key(|tenant| (self.pace[*tenant], self.turn[*tenant]));
-        match next {
-            Some(tenant) => {
-                self.virtual_now = self.pace[tenant];
-                self.first = self.line.iter().find(|it| it.1 == tenant).map(|it| it.0);
-            }
-            None => (self.pace, self.virtual_now, self.first) = ([0; TENANTS], 0, None),
+        if let Some(tenant) = next {
+            self.virtual_now = self.pace[tenant];
+            self.first = self.line.iter().find(|it| it.1 == tenant).map(|it| it.0);
+        } else {
+            (self.pace, self.virtual_now, self.first) = ([0; TENANTS], 0, None);
         }
     }
 
@@ -173,7 +170,7 @@ proptest! {
                     }
                     ideal.stand((number, tenant, permits, deadline));
                     let caller = Caller::of(waiting);
-                    let it = Standing { caller, tenant, permits, deadline, at: now, woken: 0 };
+                    let it = Standing { caller, deadline, at: now, woken: 0 };
                     asleep.push((number, it));
                 }
                 Op::Drop(which) if which < asleep.len() => {

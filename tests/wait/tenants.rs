@@ -257,7 +257,7 @@ fn permits_that_come_back_untold_are_not_charged_to_the_tenant() {
     let bucket = SettleableBucket::with_clock(quota!(1000 / second, burst 4), &clock);
     let line = Queued::with_clock(bucket, &clock).with_weights(LineWeights::new(9)).unwrap();
     // From now on the line keeps what takes a grant back.
-    line.acquire_settleable_blocking(4).unwrap().settle(4);
+    line.acquire_settleable_blocking(4).unwrap().settle(4).unwrap();
     let (one, other) = (line.tenant("one"), line.tenant("other"));
     let untold = Caller::new(&one, 4);
     let mut others = [1, 2, 3].map(|_| Caller::new(&other, 1));

@@ -49,12 +49,16 @@
 //! wait for ever.) With priorities, the same theorem for the lanes of a tenant bounds what the tenant is granted before the
 //! caller, and that takes the place of `a`.
 //!
+//! **A change of the weights** keeps paces, rounded up by less than a permit's part. From then on the lemma has, for each tenant,
+//! the lowest weight that it has had, and `m` and a permit for each change; once now has passed a pace, it is as before.
+//!
 //! **Nobody is charged for nothing.** A pace rises by grants only. Permits that come back because their caller was not told of
 //! them lower it again, though not below now: others may have had their turns in between.
 //!
 //! **First come, first served within a lane.** A tenant that finds no place stands among the strangers, and all that it
 //! has in line does, until none of its callers stands there any more.
 
+mod changes;
 mod foresee;
 mod pace;
 
@@ -87,7 +91,7 @@ pub(crate) struct ByTenant {
     ahead: BTreeSet<Rank>,
     /// The weights of all in line.
     weight: u64,
-    /// Of the callers in line, by the indices of their places.
+    /// The callers in line, by the indices of their places.
     steps: Vec<Step>,
     now: Pace,
     first: Option<Place>,
@@ -286,58 +290,6 @@ impl ByTenant {
         if self.first == Some(place) {
             self.choose();
         }
-    }
-
-    /// Takes back the charge of `permits` that the caller of a lane was granted and not told of. A tenant without a
-    /// place that has nobody in line is not known any more: what it was charged stays with the strangers.
-    pub(super) fn refund(&mut self, lane: Lane, permits: u64) {
-        let index = match lane.tenant {
-            Some(tenant) if !self.strangers.contains_key(&tenant) => {
-                let Some(index) = self.known.get(&tenant) else { return };
-                *index
-            }
-            _ => STRANGERS,
-        };
-        self.turns += 1;
-        let slot = &mut self.slots[index];
-        let is_in_line = slot.waiters > 0;
-        let ranks = if is_in_line { &mut self.in_line } else { &mut self.ahead };
-        ranks.remove(&slot.rank(index));
-        slot.pace = slot.pace.minus(permits).max(self.now.rounded_up(slot.weight));
-        slot.turn = self.turns;
-        if is_in_line {
-            let weight = self.weights.priorities[lane.priority as usize];
-            let state = &mut slot.lanes[lane.priority as usize];
-            state.pace = state.pace.minus(permits).max(slot.now.rounded_up(weight));
-            ranks.insert(slot.rank(index));
-        } else {
-            self.keep_if_ahead(index);
-        }
-    }
-
-    /// Changes the weights. Nobody loses a place, and no pace falls.
-    pub(super) fn reweigh(&mut self, weights: LineWeights) {
-        self.weights = weights;
-        (self.weight, self.unnamed) = (0, 0);
-        self.in_line.clear();
-        self.ahead.clear();
-        let mut gone = Vec::new();
-        for (index, slot) in &mut self.slots {
-            slot.weight = self.weights.weight_of(slot.tenant);
-            slot.pace = slot.pace.rounded_up(slot.weight);
-            for (lane, weight) in slot.lanes.iter_mut().zip(self.weights.priorities) {
-                lane.pace = lane.pace.rounded_up(weight);
-            }
-            self.unnamed += usize::from(is_unnamed(&self.weights, slot.tenant));
-            if slot.waiters > 0 {
-                self.weight += u64::from(slot.weight);
-                self.in_line.insert(slot.rank(index));
-            } else {
-                gone.push(index);
-            }
-        }
-        gone.into_iter().for_each(|index| self.keep_if_ahead(index));
-        self.choose();
     }
 
     /// Returns the slot of a tenant that comes to stand: its own, a new one, or that of the strangers.

@@ -1,4 +1,4 @@
-//! What can be foreseen of a line by tenants: how many permits are likely to be granted up to a caller, how many
+//! Forecasts for a line by tenants: how many permits are likely to be granted up to a caller, how many
 //! are for certain; and the caller that makes room in a full line.
 
 use crate::wait::lane::Lane;
@@ -16,8 +16,8 @@ impl ByTenant {
         let slot = &self.slots[slot];
         let in_lane = self.in_lane_up_to(place);
         let lanes = slot.lanes.iter().zip(self.weights.priorities);
-        let in_line = lanes.filter(|(lane, _)| lane.first.is_some());
-        let sum = in_line.map(|(_, weight)| u64::from(weight)).sum();
+        let taken = lanes.filter(|(lane, _)| lane.first.is_some());
+        let sum = taken.map(|(_, weight)| u64::from(weight)).sum();
         let weight = self.weights.priorities[lane.priority as usize];
         let of_tenant = times(in_lane, sum, weight).min(slot.permits).max(in_lane);
         times(of_tenant, self.weight, slot.weight).min(all).max(of_tenant)

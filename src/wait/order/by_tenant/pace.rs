@@ -48,9 +48,10 @@ impl Pace {
     pub(super) fn rounded_up(self, weight: u32) -> Pace {
         let parts = u64::from(self.part) * u64::from(weight);
         let part = parts.div_ceil(u64::from(self.weight)) as u32;
-        match part == weight {
-            true => Pace { whole: self.whole.saturating_add(1), part: 0, weight },
-            false => Pace { whole: self.whole, part, weight },
+        if part == weight {
+            Pace { whole: self.whole.saturating_add(1), part: 0, weight }
+        } else {
+            Pace { whole: self.whole, part, weight }
         }
     }
 }

@@ -90,7 +90,7 @@ proptest! {
         for op in ops {
             let gone = match op {
                 Op::Stand { tenant, priority, permits } => {
-                    let free = (0..).map(Place::new).find(|place| line.iter().all(|it| it.0 != *place));
+                    let free = (0..100).map(Place::new).find(|place| line.iter().all(|it| it.0 != *place));
                     let (place, lane) = (free.unwrap(), lane(tenant, priority));
                     order.stand(place, permits, lane);
                     line.push((place, permits, lane));
@@ -98,7 +98,9 @@ proptest! {
                 }
                 Op::Grant => {
                     let first = order.first();
-                    first.into_iter().for_each(|first| order.charge(first));
+                    if let Some(first) = first {
+                        order.charge(first);
+                    }
                     first
                 }
                 Op::Leave(which) => line.get(which).map(|it| it.0),
