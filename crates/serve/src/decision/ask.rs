@@ -255,7 +255,8 @@ impl<'l> Ask<'l> {
     }
 
     pub(crate) fn granted(&self, grant: &Grant) -> Answer<'l> {
-        self.of_class(Answer::granted(self.limiter.name(), self.permits, grant))
+        let answer = Answer::granted(self.limiter.name(), self.permits, grant);
+        Answer { class: self.class(), ..answer }
     }
 
     pub(crate) fn denied(&self, denied: &Denied) -> Answer<'l> {
@@ -266,14 +267,17 @@ impl<'l> Ask<'l> {
         };
         match left {
             Some(left) => Answer::penalized(self.limiter.name(), self.permits, left),
-            None => self.of_class(Answer::denied(self.limiter.name(), self.permits, denied)),
+            None => {
+                let answer = Answer::denied(self.limiter.name(), self.permits, denied);
+                Answer { class: self.class(), ..answer }
+            }
         }
     }
 
-    /// Names the class of the key, if the limiter has classes.
-    fn of_class(&self, answer: Answer<'l>) -> Answer<'l> {
+    /// Returns the name of the class of the key, if the limiter has classes.
+    fn class(&self) -> Option<&'l str> {
         let class = self.limiter.policy().kind.class_of(&self.key);
-        Answer { class: class.map(|class| class.name.as_str()), ..answer }
+        class.map(|class| class.name.as_str())
     }
 
     fn passed(&self, pass: &Pass) -> Answer<'l> {
