@@ -2,8 +2,9 @@
 //! interleaving: nobody overtakes them; the next of them has its turn when the first leaves; a change of the weights
 //! loses nobody; and a tenant that has had its turn lets the other one go first.
 
+use std::future::Future;
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use sluicegate::wait::{LineWeights, Tenant};
 use sluicegate::{Limiter, Wait};
@@ -86,7 +87,8 @@ fn tenants_that_wait_take_turns() {
             let callers = ["one", "one", "other"].map(|tenant| {
                 let tenant = std::sync::Arc::new(Tenant::new(Handle(Arc::clone(line)), tenant));
                 let mut caller = Box::pin(tenant.acquire_owned(1).timer(NoTimer));
-                let polled = poll(&mut caller.as_mut());
+                // Nobody is woken: they are asked again after the race.
+                let polled = caller.as_mut().poll(&mut Context::from_waker(Waker::noop()));
                 (caller, polled)
             });
             stand.store(true, Ordering::Release);
