@@ -12,7 +12,8 @@
 //!
 //! match limiter.try_acquire("user:42", 1).await {
 //!     Ok(grant) => println!("{} left", grant.remaining()),
-//!     Err(error) => println!("{error}"),
+//!     // Denied, or the server does not answer.
+//!     Err(error) => println!("{error}; retry after {:?}", error.retry_after()),
 //! }
 //! # Ok(())
 //! # }

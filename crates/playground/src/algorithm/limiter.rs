@@ -37,7 +37,7 @@ pub(crate) trait Drawn: Wait + Debug + Send + Sync {
 pub(crate) enum AnyLimiter {
     Rate(Box<dyn Drawn>),
     Queue(Shaper<SharedClock>),
-    Shares(KeyShares),
+    Shares(Box<KeyShares>),
     InFlight(Arc<ConcurrencyLimit>),
 }
 

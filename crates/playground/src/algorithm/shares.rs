@@ -22,7 +22,7 @@ pub(super) static SHARES: [Algorithm; 1] = [Algorithm {
     limiter: |numbers, clock| {
         let (quota, share) = terms(numbers)?;
         let shares = Shares::with_clock(quota, [share], Arc::clone(&clock))?;
-        Ok(AnyLimiter::Shares(KeyShares { shares }))
+        Ok(AnyLimiter::Shares(Box::new(KeyShares { shares })))
     },
     policies: |numbers| numbers.quota(Refill::Smooth).map(QuotaPolicy::from).into_iter().collect(),
 }];

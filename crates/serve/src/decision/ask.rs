@@ -265,13 +265,11 @@ impl<'l> Ask<'l> {
             Handle::Keyed(handle) => handle.penalty_left(&self.key),
             Handle::Remote(_) => None,
         };
-        match left {
-            Some(left) => Answer::penalized(self.limiter.name(), self.permits, left),
-            None => {
-                let answer = Answer::denied(self.limiter.name(), self.permits, denied);
-                Answer { class: self.class(), ..answer }
-            }
+        if let Some(left) = left {
+            return Answer::penalized(self.limiter.name(), self.permits, left);
         }
+        let answer = Answer::denied(self.limiter.name(), self.permits, denied);
+        Answer { class: self.class(), ..answer }
     }
 
     /// Returns the name of the class of the key, if the limiter has classes.
