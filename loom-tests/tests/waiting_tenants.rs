@@ -6,8 +6,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use sluicegate::Wait;
 use sluicegate::wait::{LineWeights, Tenant};
-use sluicegate::{Limiter, Wait};
 use sluicegate_loom_tests::in_line::{self, Lined, OfTenant, Window};
 use sluicegate_loom_tests::line::{NoTimer, acquire, poll, poll_again, wait};
 use sluicegate_loom_tests::{ANY, Arc, TestClock, check, race};

@@ -2,6 +2,10 @@
 //! crate.
 
 #![allow(dead_code, reason = "`main` is for those who run an example")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "an example is a program too, with the helpers of its test"
+)]
 
 #[path = "../../examples/axum.rs"]
 mod axum;
