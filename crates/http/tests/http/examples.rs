@@ -2,10 +2,7 @@
 //! crate.
 
 #![allow(dead_code, reason = "`main` is for those who run an example")]
-#![allow(
-    clippy::duplicate_mod,
-    reason = "an example is a program too, with the helpers of its test"
-)]
+#![allow(clippy::duplicate_mod, reason = "an example has its own helpers")]
 
 #[path = "../../examples/axum.rs"]
 mod axum;
