@@ -49,6 +49,25 @@ impl KeySpace {
         self.prefix == other.prefix
     }
 
+    /// Returns the name of a limit of a kind that has one state for all keys. Its hash tag is the prefix, and names that
+    /// begin with it have that tag too.
+    pub(crate) fn name_of_all(&self, kind: &str) -> String {
+        // Empty braces are no hash tag.
+        let tag = if self.prefix.is_empty() { "%" } else { &self.prefix };
+        format!("{}:{kind}:{{{tag}}}", self.prefix)
+    }
+
+    /// Returns the name of `key` behind that of all.
+    pub(crate) fn name_behind(&self, all: &str, key: &str) -> Result<String, KeyError> {
+        // No more than that is written of a key that is far too long.
+        check("key", key.len(), self.max_key)?;
+        let mut name = String::with_capacity(all.len() + key.len());
+        name.push_str(all);
+        escape(key, &mut name);
+        check("key", name.len() - all.len(), self.max_key)?;
+        Ok(name)
+    }
+
     /// Returns the name of `key` for limits of a kind.
     pub(crate) fn name(&self, kind: &str, key: &str) -> Result<String, KeyError> {
         let mut name = String::with_capacity(self.prefix.len() + kind.len() + key.len() + 4);
@@ -118,6 +137,18 @@ mod tests {
             assert!(name.ends_with('}') && !names[..index].contains(name), "{name}");
         }
         assert_eq!(name("a}b{c %\u{85}"), "app:tb:{a%7db%7bc%20%25%c2%85}");
+    }
+
+    #[test]
+    fn names_of_one_limit_for_all_keys_have_one_hash_tag() {
+        let names = |prefix| {
+            let space = KeySpace::new(prefix).unwrap().with_max_key(4);
+            let all = space.name_of_all("sh");
+            assert!(space.name_behind(&all, "12345").is_err());
+            (space.name_behind(&format!("{all}:0:"), "a}").unwrap(), all)
+        };
+        assert_eq!(names("app"), ("app:sh:{app}:0:a%7d".into(), "app:sh:{app}".into()));
+        assert_eq!(names(""), (":sh:{%}:0:a%7d".into(), ":sh:{%}".into()));
     }
 
     #[test]

@@ -51,6 +51,7 @@ mod request;
 mod reservation;
 mod run_script;
 mod script;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -82,3 +83,4 @@ pub use crate::run_script::Sentinels;
 pub use crate::run_script::{Connections, Pool, PooledConnection};
 pub use crate::run_script::{Run, RunScript, RunScriptBlocking};
 pub use crate::script::Script;
+pub use crate::shares::RedisShares;

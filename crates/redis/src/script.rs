@@ -76,6 +76,7 @@ script!(SLIDING_COUNTER, "sliding_counter");
 script!(SLIDING_WINDOW, "sliding_window");
 script!(SLIDING_LOG, "sliding_log");
 script!(CONCURRENCY, "concurrency");
+script!(SHARES, "shares");
 
 /// Joins the scripts of limits to one, as functions in a table `limits`, behind the part that all begin with.
 macro_rules! joined {

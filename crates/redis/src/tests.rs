@@ -24,6 +24,7 @@
 //! | `oracle` | slow references in exact fractions |
 //! | `other_client` | the scripts by a client that is not of the crate `redis` |
 //! | `rights` | users of a server that may not run all commands |
+//! | `shares` | shares of tenants, at random beside the engine's, and on the server's clock |
 //! | `random` | each script against its reference and the engine, by random steps |
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
@@ -49,6 +50,7 @@ mod recovery;
 mod rights;
 mod scripts;
 pub(crate) mod server;
+mod shares;
 mod states;
 mod tls;
 mod verbs;
