@@ -87,6 +87,7 @@ fn everything() -> Monitor {
 limiters.site = { policy = "fixed_window", key = "all", limit = 3, interval = "1 minute" }
 limiters.users = { policy = "token_bucket", key = "user", limit = 2, rate = { amount = 1, interval = "1 day" } }
 limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "1 minute", shadow = true }
+limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount = 1, interval = "1 day" }, shares = [{ tenants = 2, assured = { limit = 1, rate = { amount = 1, interval = "2 days" } } }] }
 "#,
     );
     let registry = Registry::with_clock(policies.unwrap(), Arc::clone(&clock)).unwrap().counted();
@@ -94,6 +95,8 @@ limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "
     (0..5).for_each(|_| _ = site.try_acquire(1));
     let users = registry.keyed("users").unwrap();
     (0..5).for_each(|user: u8| _ = users.try_acquire(&[user % 2], 1));
+    let tenants = registry.keyed("tenants").unwrap();
+    (0..3).for_each(|_| _ = tenants.try_acquire(b"ada", 1));
     let trial = registry.limiter("trial").unwrap();
     (0..4).for_each(|_| _ = trial.try_acquire(1).unwrap());
     let bucket = TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock));

@@ -167,6 +167,11 @@ async fn a_page_that_is_scraped_over_http_says_what_callers_were_told() {
     assert_eq!(of("sluicegate_grants_total", &[users]), 4);
     assert_eq!(of("sluicegate_keys", &[users]), 2);
     assert!(of("sluicegate_store_bytes", &[users]) > 0);
+    let tenants = ("limiter", "tenants");
+    for source in ["assured", "borrowed"] {
+        let labels = [tenants, ("source", source)];
+        assert_eq!(of("sluicegate_share_permits_total", &labels), 1, "{source}");
+    }
     let trial = ("limiter", "trial");
     assert_eq!(of("sluicegate_shadow_decisions_total", &[trial]), 4);
     assert_eq!(of("sluicegate_shadow_denials_total", &[trial]), 3);

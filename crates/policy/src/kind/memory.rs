@@ -34,7 +34,7 @@ impl Kind {
     #[must_use]
     pub fn key_bytes(&self) -> u64 {
         /// Bytes of a bucket in a store of these, with its part of the hash table.
-        const BUCKET: u64 = 56;
+        const BUCKET: u64 = 61;
         match self {
             Kind::TokenBucket { .. } if self.is_new_when_full() => BUCKET,
             Kind::Shares { .. } => BUCKET,
