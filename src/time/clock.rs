@@ -58,6 +58,8 @@ pub use self::unix::UnixClock;
 ///   which it was made.
 /// * **Suspend:** depends on the clock. One that does not count suspended time earns nothing for
 ///   it.
+/// * **Locks:** a store of keys may hold a lock while it reads the clock, so a clock calls no limiter that is
+///   on it.
 ///
 /// # Examples
 ///
