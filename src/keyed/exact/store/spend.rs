@@ -168,7 +168,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     #[inline(always)]
     pub(in crate::keyed::exact) fn expects_new(&self, place: KeyPlace) -> bool {
         // ORDERING: Relaxed. A guess; the call is decided in the same way under either lock.
-        // MODEL: none; see `GUESSES`.
+        // MODEL: none; nobody guesses under loom.
         GUESSES && NEXT_IS_NEW.get(self.shards[place.shard % SHARDS].tally.load(Relaxed)) != 0
     }
 
@@ -178,10 +178,10 @@ impl<K, L: Engine<K>> Store<K, L> {
         if GUESSES {
             let tally = &self.shards[place.shard % SHARDS].tally;
             // ORDERING: Relaxed, here and below. The exclusive lock of the shard is held.
-            // MODEL: none; see `GUESSES`.
+            // MODEL: none; nobody guesses under loom.
             let keys = KEYS.get(tally.load(Relaxed));
             // ORDERING: Relaxed, as above.
-            // MODEL: none; see `GUESSES`.
+            // MODEL: none; nobody guesses under loom.
             tally.store(KEYS.put(keys) | NEXT_IS_NEW.put(u64::from(is_new)), Relaxed);
         }
     }
