@@ -9,7 +9,6 @@ mod small;
 mod steady;
 pub(crate) mod words;
 
-use self::bound::{ceil, earned, most_of_bucket, most_of_days, shortest_day, windows_of};
 use self::common::{ClassPolicy, ShareGroup};
 pub(crate) use self::parts::match_parts;
 
@@ -257,118 +256,6 @@ impl Kind {
             | Kind::SlidingCounter(limit)
             | Kind::SlidingLog(limit)
             | Kind::WeightedLog { limit, .. } => Some(limit),
-            _ => None,
-        }
-    }
-
-    /// Returns the most permits that a request may ask for without being refused for ever.
-    #[must_use]
-    pub fn most_at_once(&self) -> u64 {
-        match self {
-            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
-            Kind::Gcra { interval, tolerance } => {
-                let early = tolerance.as_nanos() / interval.as_nanos().max(1);
-                u64::try_from(early).unwrap_or(u64::MAX).saturating_add(1)
-            }
-            Kind::LeakyMinInterval(_) | Kind::SlidingLog(_) => 1,
-            Kind::FixedWindow(limit)
-            | Kind::WindowFromFirst(limit)
-            | Kind::SlidingWindow { limit, .. }
-            | Kind::SlidingCounter(limit)
-            | Kind::WeightedLog { limit, .. } => limit.permits(),
-            Kind::MultiWindow { limits, .. } => {
-                limits.iter().map(|limit| limit.permits()).min().unwrap_or(0)
-            }
-            Kind::CalendarWindow { limit, .. } => *limit,
-            Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
-            Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
-            Kind::Shares { quota, groups } => common::most_of_groups(*quota, groups),
-            Kind::Priorities { quota, classes } => {
-                let reserve = classes.iter().map(|class| class.reserve).min().unwrap_or(0);
-                quota.burst().saturating_sub(reserve)
-            }
-        }
-    }
-
-    /// Returns the most permits that are granted in any span of this length to callers that take no
-    /// credit: the engine's proved bound for one key, or for all of them if they share one limiter. What is taken by force, by reservations or by
-    /// settlements comes on top, at most the quota's `max_debt`.
-    ///
-    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
-    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
-    /// window. 0 for no time.
-    #[must_use]
-    pub fn most_in(&self, time: Duration) -> u64 {
-        // The time from the first grant in a span to the last one that still is.
-        let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
-        let windows = |length: Duration| ceil(time, length);
-        let most = match self {
-            Kind::TokenBucket { quota, .. }
-            | Kind::LeakyMeter(quota)
-            | Kind::Shares { quota, .. }
-            | Kind::Priorities { quota, .. } => most_of_bucket(quota, between),
-            Kind::Gcra { interval, tolerance } => {
-                1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
-            }
-            Kind::LeakyMinInterval(rate) => 1 + earned(*rate, between),
-            // The end of one window, and all others that begin in this time.
-            Kind::FixedWindow(limit) => u128::from(limit.permits()) * (windows(limit.period()) + 1),
-            // The first request of the first one is before the span, or all windows begin in it.
-            Kind::WindowFromFirst(limit) => {
-                u128::from(limit.permits()) * (windows(limit.period()) + 1) - 1
-            }
-            // Less than twice the limit in any span of a window, and the limit in each window.
-            Kind::SlidingCounter(limit) => {
-                let (permits, windows) = (u128::from(limit.permits()), windows(limit.period()));
-                ((2 * permits - 1) * windows).min(permits * (windows + 1))
-            }
-            Kind::SlidingWindow { limit, .. }
-            | Kind::SlidingLog(limit)
-            | Kind::WeightedLog { limit, .. } => {
-                u128::from(limit.permits()) * windows(limit.period())
-            }
-            Kind::MultiWindow { limits, .. } => limits
-                .iter()
-                .map(|limit| u128::from(limit.permits()) * windows(limit.period()))
-                .min()
-                .unwrap_or(0),
-            Kind::CalendarWindow { limit, calendar } => {
-                u128::from(*limit) * windows_of(calendar, time)
-            }
-            Kind::Budget { amounts, zone } => {
-                most_of_days(amounts, windows(shortest_day(Some(zone))) + 1)
-            }
-            Kind::All(parts) => {
-                return parts.iter().map(|part| part.most_in(time)).min().unwrap_or(0);
-            }
-        };
-        u64::try_from(most).unwrap_or(u64::MAX)
-    }
-
-    /// Returns why more may be admitted than the limit says, if so.
-    pub(crate) fn why(&self) -> Option<&'static str> {
-        match self {
-            // Two of them are a window apart.
-            Kind::WindowFromFirst(limit) if limit.permits() == 1 => None,
-            Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
-                "About twice the limit can be admitted in a short time: at the end of one window and \
-                 the beginning of the next.",
-            ),
-            Kind::SlidingCounter(_) => Some(
-                "Less than twice the limit can be admitted in any interval: the requests of the \
-                 previous window are assumed to be spread evenly over it.",
-            ),
-            Kind::CalendarWindow { .. } | Kind::Budget { .. } => Some(
-                "More than the limit can be admitted in a short time: at the end of one window and \
-                 the beginning of the next.",
-            ),
-            Kind::TokenBucket { .. }
-            | Kind::LeakyMeter(_)
-            | Kind::Gcra { .. }
-            | Kind::Shares { .. }
-            | Kind::Priorities { .. } => Some(
-                "This is a full burst after an idle time, plus the tokens earned in that time.",
-            ),
             _ => None,
         }
     }
