@@ -236,8 +236,8 @@ impl KeyedLimiter<[u8]> for CommonLimiter {
     fn len(&self) -> usize {
         match &self.limiter {
             Parts::Shares(shares) => {
-                // There are at most 64 groups.
-                (0..64).map(|group| shares.tenants(group)).sum()
+                let groups = (0..).take_while(|&group| shares.share(group).is_some());
+                groups.map(|group| shares.tenants(group)).sum()
             }
             Parts::Classes { .. } => 0,
         }
