@@ -124,10 +124,10 @@ export class SideForm {
   }
 
   #build() {
-    const { parameters, waits } = this.definition;
+    const { parameters, shares } = this.definition;
     this.#fields.clear();
     const fields = parameters.map(parameter => this.#field(parameter));
-    if (waits)
+    if (!shares)
       fields.push(
         this.#field({
           id: 'wait',

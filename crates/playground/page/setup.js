@@ -15,7 +15,7 @@ export function sideOf(algorithm, other) {
     const kept = other?.parameters[id];
     return kept >= minimum && kept <= maximum ? kept : usual;
   };
-  const wait = algorithm.waits ? (other?.wait ?? undefined) : undefined;
+  const wait = algorithm.shares ? undefined : (other?.wait ?? undefined);
   return {
     algorithm: algorithm.id,
     parameters: Object.fromEntries(algorithm.parameters.map(parameter => [parameter.id, value(parameter)])),

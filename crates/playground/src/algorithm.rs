@@ -64,7 +64,6 @@ impl Algorithm {
             summary: self.summary.to_owned(),
             good_for: self.good_for.to_owned(),
             bad_for: self.bad_for.to_owned(),
-            waits: !self.has_shares(),
             shares: self.has_shares(),
             holds: self.holds(),
             parameters: self.parameters.iter().map(Parameter::form).collect(),

@@ -96,6 +96,10 @@ fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
         let message = format!("algorithm is {given:?}: must be one of {}", ids.join(", "));
         return Err(vec![("algorithm".to_owned(), message)]);
     };
+    let mut side = side.clone();
+    if algorithm.has_shares() {
+        (side.per_key, side.wait) = (false, None);
+    }
     let mut wrong = Vec::new();
     let parameters = algorithm.parameters;
     for id in side.parameters.keys() {
@@ -127,12 +131,8 @@ fn check_side(side: &SideSetup) -> Result<(CheckedSide, SideSetup), Wrong> {
         wrong.push((error.field().to_owned(), error.to_string()));
     });
     let (Ok(terms), true) = (terms, wrong.is_empty()) else { return Err(wrong) };
-    let has_shares = algorithm.has_shares();
-    let per_key = side.per_key && !has_shares;
-    let wait = wait.filter(|_| !has_shares);
-    let shown_wait = side.wait.filter(|_| !has_shares);
-    let shown = SideSetup { parameters: shown, per_key, wait: shown_wait, ..side.clone() };
-    Ok((CheckedSide { terms, per_key, wait }, shown))
+    let shown = SideSetup { parameters: shown, ..side };
+    Ok((CheckedSide { terms, per_key: shown.per_key, wait }, shown))
 }
 
 fn shown(parameters: &[Parameter], numbers: &Numbers) -> BTreeMap<String, Value> {

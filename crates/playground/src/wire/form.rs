@@ -17,9 +17,8 @@ pub struct AlgorithmForm {
     pub good_for: String,
     /// The use that it does not suit.
     pub bad_for: String,
-    /// True if requests can wait in line; a set-up's `wait` is dropped if not.
-    pub waits: bool,
-    /// True if all keys have one limiter, with a share for each of them: `per_key` is then false.
+    /// True if all keys have one limiter, with a share for each of them. No request waits for it: `per_key` and `wait` of a
+    /// set-up are dropped.
     pub shares: bool,
     /// True if it limits requests in flight, which have a `hold`.
     pub holds: bool,
