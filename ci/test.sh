@@ -44,7 +44,7 @@ left=(proxies:: behind_nginx behind_haproxy tests::cluster:: tests::failover:: t
 
 step "unit, behaviour and property tests"
 echo "left for ci/deep.sh: ${left[*]}, most random cases, benches, step models, crowds under shuttle"
-# Of programs and examples, those with tests: ci/lint.sh compiles the others. Twice as many at a time as there are processors,
+# Programs and examples without tests are left to ci/lint.sh, which compiles them. Twice as many at a time as there are processors,
 # because half of them wait.
 RUST_TEST_THREADS=$((2 * $(nproc))) timed cargo test "${packages[@]}" --tests -- "${left[@]/#/--skip=}"
 

@@ -22,8 +22,9 @@ use super::Queued;
 /// part of the permits.
 ///
 /// Made by [`Queued::tenant`], with a reference to the limiter, or by [`Tenant::new`] with an `Arc` of it, or a way `Q` to
-/// it of your own. It is a hash and that pointer, so make one for each call, or keep it. It is a [`Limiter`] with [`Wait`], so that all calls that wait
-/// work with it: time-outs, jitter, timers, [`Caller`](crate::wait::Caller), wrappers.
+/// it of your own. It is a hash and that pointer, so make one for each call, or keep it. (The hash depends on the type of the
+/// name: `1_u32` and `1_u64` are two tenants.) It is a [`Limiter`] with [`Wait`], so all calls that wait work with it:
+/// time-outs, jitter, timers, [`Caller`](crate::wait::Caller), wrappers.
 ///
 /// If the line is not divided, callers stand in it as those of the `Queued` itself do.
 ///
@@ -34,9 +35,9 @@ use super::Queued;
 ///
 /// * **Division.** While two tenants both have callers in line, the permits that they are granted, each divided by its
 ///   weight, differ by at most `m / w` of the one and `m / w` of the other, whatever sizes they ask for.
-/// * **Nobody starves.** Before a caller that stands behind `a` permits of its tenant is granted its own, each other tenant is granted at most
-///   `w' (a + m) / w + m'`, whenever it comes and however often, with `w'` and `m'` of that tenant. The number of others that
-///   count is bounded by the [places](crate::wait::LineWeights::new), with one for all strangers.
+/// * **Nobody starves.** Before a caller that stands behind `a` permits of its tenant is granted its own, each other tenant
+///   is granted at most `w' (a + m) / w + m'`, whenever it comes and however often, with `w'` and `m'` of that tenant. The
+///   number of others that count is bounded by the [places](crate::wait::LineWeights::new), with one for all strangers.
 /// * **First come, first served** among the callers of one tenant that have one [priority](LinePriority).
 /// * **A priority is a weight** within the tenant, by the same rule: both bounds hold for the priorities of a tenant, with what
 ///   it is granted. No tenant gets more by calling everything important.
@@ -51,9 +52,9 @@ use super::Queued;
 ///
 /// # Waiting times
 ///
-/// The first in line is due when the limiter says. For the others the turn is an estimate from weights and what stands in line; a
-/// caller whose turn comes earlier is woken. A caller with a deadline is refused in advance only if even the permits that stand ahead of it in its
-/// own lane come too late, and otherwise at its deadline.
+/// The first in line is due when the limiter says. For the others the turn is an estimate by the weights of those in line; a
+/// caller whose turn comes earlier is woken. A caller with a deadline is refused in advance only if even the permits that
+/// stand ahead of it in its own lane come too late, and otherwise at its deadline.
 ///
 /// # Cost
 ///

@@ -14,9 +14,9 @@ use crate::fields::PolicyState;
 /// A limit of which each tenant has a share: for [`Limit::per_key`](super::Limit::per_key), whose function finds the tenant
 /// of a request.
 ///
-/// Whoever chooses the tenant chooses the share. So the function has to find what a client cannot write: a user who has
-/// signed in, the owner of an API key that was checked, or a field that the gateway sets and takes from clients. A tenant that
-/// is made up takes one of the places of its group, or has none and can only borrow.
+/// The function has to find the tenant in something that a client cannot write: a user who has signed in, the owner of an
+/// API key that was checked, or a field that the gateway sets and takes from clients. A client that chooses its tenant chooses
+/// its share; one that makes a tenant up takes one of the places of a group, or has none and can only borrow.
 ///
 /// # Examples
 ///

@@ -33,7 +33,7 @@ pub(super) fn shares(quota: Quota, groups: &[ShareGroup]) -> Vec<String> {
     sentences.push(match groups.iter().find(|group| group.tenants.is_empty()) {
         None => "A tenant that no group names has no share, and can only borrow.".to_owned(),
         Some(others) => format!(
-            "Of tenants that no group names, {} at a time have a share; further ones can only borrow.",
+            "Tenants that no group names: {} at a time have a share; further ones can only borrow.",
             HumanCount(others.share.tenants() as u64)
         ),
     });
