@@ -5,7 +5,7 @@ mod lines;
 mod verbs;
 pub(crate) mod waiting;
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
@@ -24,9 +24,9 @@ use crate::wait::outside::{HasOutsideLine, OutsideLine};
 
 use super::keyed_limiter::KeyedLimiter;
 
-use self::at_key::{AtKey, HasKeyLines};
+use self::at_key::{AtKey, HasKeyLines, WayToKeys};
 use self::lines::KeyLines;
-use self::waiting::{WaitingForKey, WaitsForKeys};
+use self::waiting::WaitingForKey;
 
 /// Wraps a store of keys so that callers can wait for permits of a key, in one fair line for each key.
 ///
@@ -130,7 +130,7 @@ impl<S, K: ToOwned + ?Sized, C> QueuedKeys<S, K, C> {
 impl<S, K, C> QueuedKeys<S, K, C>
 where
     S: KeyedLimiter<K>,
-    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    K: ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
 {
     /// Returns a future that takes all of `permits` of `key` once they are there: to `.await`, or for a thread to
@@ -143,7 +143,41 @@ where
     /// lines have it.
     #[doc(alias = "until_key_ready")]
     pub fn acquire<'a>(&'a self, key: &'a K, permits: u64) -> WaitingForKey<'a, K> {
-        WaitingForKey::new(self, key, permits)
+        WaitingForKey::new(WayToKeys::Borrowed(self), Cow::Borrowed(key), permits)
+    }
+
+    /// Waits as [`acquire`](QueuedKeys::acquire) does, with a future that keeps the store and the key: to be kept in
+    /// a struct, such as a service that is polled until it is ready, or moved into a task. Clones the `Arc`, and the
+    /// key if the caller has to wait.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](QueuedKeys::acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate::keyed::QueuedKeys;
+    ///
+    /// let users = Keyed::<String>::new(quota!(1_000 / second, burst 5));
+    /// let users = Arc::new(QueuedKeys::<_, str>::new(users));
+    /// users.acquire_blocking("ada", 5)?;
+    /// let waiting = users.acquire_owned("ada".to_owned(), 3);
+    /// drop(users);
+    /// let answer = thread::spawn(|| waiting.wait_blocking());
+    /// assert_eq!(answer.join().unwrap()?.permits(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire_owned(self: &Arc<Self>, key: K::Owned, permits: u64) -> WaitingForKey<'static, K>
+    where
+        S: 'static,
+        K: 'static,
+        C: 'static,
+    {
+        WaitingForKey::new(WayToKeys::Owned(Arc::clone(self) as _), Cow::Owned(key), permits)
     }
 
     /// Takes all of `permits` of `key`, and blocks the thread until they are there.
@@ -240,7 +274,7 @@ where
     /// Returns the line of `key`, if it has one.
     fn at_known<'a>(&'a self, key: &'a K) -> Option<AtKey<'a, K>> {
         let line = self.lines.enter_known(key)?;
-        Some(AtKey::new(self, key, line))
+        Some(AtKey::new(WayToKeys::Borrowed(self), Cow::Borrowed(key), line))
     }
 
     fn for_each_line(&self, act: impl Fn(&AtKey<'_, K>)) {
@@ -288,7 +322,7 @@ where
 impl<S, K, C> HasKeyLines<K> for QueuedKeys<S, K, C>
 where
     S: KeyedLimiter<K>,
-    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    K: ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
 {
     fn store(&self) -> &dyn KeyedLimiter<K> {
@@ -299,24 +333,16 @@ where
         self.clock.now_nanos()
     }
 
-    fn leave(&self, key: &K, line: &Arc<OutsideLine>) {
-        self.lines.leave(key, line);
-    }
-}
-
-impl<S, K, C> WaitsForKeys<K> for QueuedKeys<S, K, C>
-where
-    S: KeyedLimiter<K>,
-    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
-    C: Clock + Send + Sync,
-{
     fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.try_acquire(key, permits)
     }
 
-    fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError> {
-        let line: Arc<OutsideLine> = self.lines.enter(key)?;
-        Ok(AtKey::new(self, key, line))
+    fn enter(&self, key: &K) -> Result<Arc<OutsideLine>, AcquireError> {
+        self.lines.enter(key)
+    }
+
+    fn leave(&self, key: &K, line: &Arc<OutsideLine>) {
+        self.lines.leave(key, line);
     }
 }
 

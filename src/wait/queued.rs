@@ -1,6 +1,7 @@
 //! Any limiter, with a line of callers that wait.
 
 pub(crate) mod estimates;
+mod kept_estimates;
 pub(crate) mod tenant;
 
 use core::fmt;
@@ -27,7 +28,7 @@ use crate::wait::line_handle::Line;
 use crate::wait::line_weights::LineWeights;
 use crate::wait::traits::Wait;
 
-use self::estimates::KeptEstimates;
+use self::kept_estimates::KeptEstimates;
 use self::tenant::Tenant;
 
 /// Wraps a limiter so that callers can wait for it, in one fair line.

@@ -249,3 +249,26 @@ fn an_estimate_that_was_waited_for_can_be_owned_and_tells_those_in_line() {
     assert_eq!(next.woken.woken(), 1);
     assert_eq!(next.granted().permits(), 8);
 }
+
+#[test]
+fn a_caller_that_keeps_its_limiter_stands_in_the_same_line_and_its_estimate_keeps_it_too() {
+    let clock: &'static ManualClock = Box::leak(Box::new(ManualClock::new()));
+    let tokens = Arc::new(tokens(clock));
+    assert!(tokens.acquire_settleable_owned(9).wait_blocking().unwrap().settle(9).is_ok());
+    let mut first = Asking::of(tokens.acquire_settleable_owned(4));
+    assert!(first.poll().is_none());
+    let mut second = Asking::waiting(&tokens, 1);
+    let mut left = Asking::of(tokens.acquire_settleable_owned(2));
+    assert!(left.poll().is_none());
+    assert_eq!(tokens.line().waiters(), 3);
+    drop(left);
+    clock.advance(4 * MILLI);
+    let estimate = first.granted();
+    assert_eq!(second.granted().permits(), 1);
+    drop((first, second));
+
+    let weak = Arc::downgrade(&tokens);
+    drop(tokens);
+    assert_eq!(estimate.settle(1).unwrap().given_back(), 3);
+    assert!(weak.upgrade().is_none());
+}

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -15,24 +16,24 @@ use sluicegate::{Denied, KeyTable, Keyed, KeyedLimiter, ManualClock, quota, rate
 use super::support::{MILLI, Noted, Woken};
 
 /// A caller that stands in line for a key, or did.
-struct Caller<'a, K: Sync + ?Sized> {
+struct Caller<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> {
     future: Pin<Box<WaitingForKey<'a, K, Noted>>>,
     noted: Noted,
-    woken: std::sync::Arc<Woken>,
+    woken: Arc<Woken>,
 }
 
-impl<'a, K: Sync + ?Sized> Caller<'a, K> {
+impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> Caller<'a, K> {
     /// A caller that has asked once.
     fn of(future: WaitingForKey<'a, K>) -> Caller<'a, K> {
         let noted = Noted::default();
         let future = Box::pin(future.timer(noted.clone()));
-        let mut caller = Caller { future, noted, woken: std::sync::Arc::default() };
+        let mut caller = Caller { future, noted, woken: Arc::default() };
         let _ = caller.poll();
         caller
     }
 
     fn poll(&mut self) -> Poll<Result<sluicegate::Grant, AcquireError>> {
-        let waker = std::sync::Arc::clone(&self.woken).into();
+        let waker = Arc::clone(&self.woken).into();
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
     }
 
@@ -95,6 +96,33 @@ fn a_caller_for_a_key_can_wait_on_another_thread() {
     let clock = ManualClock::new();
     let users = table(&clock);
     assert_send(&users.acquire("ada", 1));
+}
+
+#[test]
+fn a_caller_that_keeps_its_store_and_key_stands_in_the_same_line() {
+    let clock = Arc::new(ManualClock::new());
+    let table = KeyTable::<str>::builder(quota!(100 / second, burst 10)).clock(Arc::clone(&clock));
+    let users = QueuedKeys::with_clock(table.keys(1_000).unwrap(), Arc::clone(&clock));
+    let users: Arc<QueuedKeys<_, str, _>> = Arc::new(users);
+    users.try_acquire("ada", 10).unwrap();
+    let mut first = Caller::of(users.acquire_owned("ada".to_owned(), 1));
+    let mut second = Caller::of(users.acquire("ada", 1));
+    drop(Caller::of(users.acquire_owned("ada".to_owned(), 1)));
+    assert_eq!((first.is_waiting(), users.waiters("ada")), (true, 2));
+    clock.advance(20 * MILLI);
+    assert!(first.is_granted() && second.is_granted());
+    drop(second);
+
+    // The last one keeps it alive, and leaves no line.
+    let mut third = Caller::of(users.acquire_owned("ada".to_owned(), 1));
+    let weak = Arc::downgrade(&users);
+    drop((first, users));
+    assert!(weak.upgrade().is_some_and(|users| users.lines() == 1));
+    clock.advance(10 * MILLI);
+    assert!(third.is_granted());
+    assert!(weak.upgrade().is_some_and(|users| users.lines() == 0));
+    drop(third);
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]

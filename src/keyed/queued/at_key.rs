@@ -1,10 +1,13 @@
 //! A key of a store, as the limiter behind its line.
 
+use alloc::borrow::{Cow, ToOwned};
 use alloc::sync::Arc;
+use core::ops::Deref;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::keyed_limiter::KeyedLimiter;
+use crate::wait::error::AcquireError;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
 use crate::wait::way_to_line::HasLine;
@@ -15,22 +18,54 @@ pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {
 
     fn now_nanos(&self) -> u64;
 
+    /// Takes `permits` of `key` at once, or not.
+    fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Begins a use of the line of `key`.
+    fn enter(&self, key: &K) -> Result<Arc<OutsideLine>, AcquireError>;
+
     /// Ends a use of `line`, which is that of `key`.
     fn leave(&self, key: &K, line: &Arc<OutsideLine>);
 }
 
+/// The way to a store: a reference, or a handle that keeps it alive.
+pub(super) enum WayToKeys<'a, K: ?Sized> {
+    Borrowed(&'a dyn HasKeyLines<K>),
+    Owned(Arc<dyn HasKeyLines<K>>),
+}
+
+impl<K: ?Sized> Clone for WayToKeys<'_, K> {
+    fn clone(&self) -> Self {
+        match self {
+            WayToKeys::Borrowed(keys) => WayToKeys::Borrowed(*keys),
+            WayToKeys::Owned(keys) => WayToKeys::Owned(Arc::clone(keys)),
+        }
+    }
+}
+
+impl<'a, K: ?Sized> Deref for WayToKeys<'a, K> {
+    type Target = dyn HasKeyLines<K> + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            WayToKeys::Borrowed(keys) => *keys,
+            WayToKeys::Owned(keys) => &**keys,
+        }
+    }
+}
+
 /// A use of the line of a key.
-pub(super) struct AtKey<'a, K: ?Sized> {
-    home: &'a dyn HasKeyLines<K>,
-    key: &'a K,
+pub(super) struct AtKey<'a, K: ToOwned + ?Sized> {
+    home: WayToKeys<'a, K>,
+    key: Cow<'a, K>,
     line: Arc<OutsideLine>,
 }
 
-impl<'a, K: ?Sized> AtKey<'a, K> {
+impl<'a, K: ToOwned + ?Sized> AtKey<'a, K> {
     /// Takes over a use of `line`: ends it when this is dropped.
     pub(super) fn new(
-        home: &'a dyn HasKeyLines<K>,
-        key: &'a K,
+        home: WayToKeys<'a, K>,
+        key: Cow<'a, K>,
         line: Arc<OutsideLine>,
     ) -> AtKey<'a, K> {
         AtKey { home, key, line }
@@ -46,13 +81,13 @@ impl<'a, K: ?Sized> AtKey<'a, K> {
     }
 }
 
-impl<K: ?Sized> Drop for AtKey<'_, K> {
+impl<K: ToOwned + ?Sized> Drop for AtKey<'_, K> {
     fn drop(&mut self) {
-        self.home.leave(self.key, &self.line);
+        self.home.leave(&self.key, &self.line);
     }
 }
 
-impl<K: ?Sized> HasOutsideLine for AtKey<'_, K> {
+impl<K: ToOwned + ?Sized> HasOutsideLine for AtKey<'_, K> {
     fn outside(&self) -> &OutsideLine {
         &self.line
     }
@@ -62,11 +97,11 @@ impl<K: ?Sized> HasOutsideLine for AtKey<'_, K> {
     }
 
     fn ask(&self, permits: u64) -> Result<Grant, Denied> {
-        self.home.store().try_acquire(self.key, permits)
+        self.home.store().try_acquire(&self.key, permits)
     }
 
     fn look(&self, permits: u64) -> Result<Grant, Denied> {
-        self.home.store().peek(self.key, permits)
+        self.home.store().peek(&self.key, permits)
     }
 
     fn look_ahead(&self, permits: u64) -> Result<Grant, Denied> {
@@ -81,7 +116,7 @@ impl<K: ?Sized> HasOutsideLine for AtKey<'_, K> {
     }
 }
 
-impl<K: Sync + ?Sized> HasLine for AtKey<'_, K> {
+impl<K: ToOwned<Owned: Sync> + Sync + ?Sized> HasLine for AtKey<'_, K> {
     type Home = ();
 
     fn home(&self, _: &dyn TakesTurns) {}

@@ -16,7 +16,7 @@ use super::QueuedKeys;
 impl<S, K, C> KeyedLimiter<K> for QueuedKeys<S, K, C>
 where
     S: KeyedLimiter<K>,
-    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    K: ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
 {
     #[inline]

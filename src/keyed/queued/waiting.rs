@@ -1,5 +1,6 @@
 //! Waiting for permits of a key: the future for tasks, and the call for threads.
 
+use alloc::borrow::{Cow, ToOwned};
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -20,16 +21,7 @@ use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
-use super::at_key::AtKey;
-
-/// A store whose keys can be waited for.
-pub(super) trait WaitsForKeys<K: ?Sized>: Send + Sync {
-    /// Takes `permits` of `key` at once, or not.
-    fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
-
-    /// Returns a place before the line of `key`.
-    fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError>;
-}
+use super::at_key::{AtKey, WayToKeys};
 
 pin_project! {
     /// A caller that waits for permits of a key, first come, first served: a future for tasks, and
@@ -53,8 +45,10 @@ pin_project! {
     #[must_use = "a future does nothing until it is polled"]
     pub struct WaitingForKey<'a, K, T: Timer = ThreadTimer>
     where
+        K: ToOwned,
         K: ?Sized,
         K: Sync,
+        K::Owned: Sync,
     {
         caller: Caller<'a, K>,
         timer: T,
@@ -63,9 +57,9 @@ pin_project! {
     }
 }
 
-struct Caller<'a, K: Sync + ?Sized> {
-    keys: &'a dyn WaitsForKeys<K>,
-    key: &'a K,
+struct Caller<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> {
+    keys: WayToKeys<'a, K>,
+    key: Cow<'a, K>,
     permits: u64,
     timeout: Option<Duration>,
     jitter: Option<Jitter>,
@@ -74,7 +68,7 @@ struct Caller<'a, K: Sync + ?Sized> {
     answer: Option<Result<Grant, AcquireError>>,
 }
 
-impl<K: Sync + ?Sized> Caller<'_, K> {
+impl<K: ToOwned<Owned: Sync> + Sync + ?Sized> Caller<'_, K> {
     /// Asks for the permits, and stands in line if need be.
     fn ask(&mut self, waker: &Waker) -> Asked {
         if let Some(answer) = self.answer {
@@ -96,17 +90,18 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
     /// are closed. A caller that comes to stand asks the store once more under the lock of the line: a
     /// change may have come before it, and tells only those in line.
     fn begin(&mut self, waker: &Waker) -> Asked {
-        match self.keys.try_now(self.key, self.permits) {
+        match self.keys.try_now(&self.key, self.permits) {
             Ok(grant) => return Asked::Told(Ok(grant)),
             Err(Denied::TooLarge { limit, .. }) => {
                 return Asked::Told(Err(AcquireError::TooLarge { limit }));
             }
             Err(_) => {}
         }
-        let at_key = match self.keys.at_key(self.key) {
-            Ok(at_key) => at_key,
+        let line = match self.keys.enter(&self.key) {
+            Ok(line) => line,
             Err(error) => return Asked::Told(Err(error)),
         };
+        let at_key = AtKey::new(self.keys.clone(), self.key.clone(), line);
         let request = self.request.insert(LineRequest::new(at_key, self.permits));
         if let Some(timeout) = self.timeout {
             request.set_timeout(timeout);
@@ -118,10 +113,10 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
     }
 }
 
-impl<'a, K: Sync + ?Sized> WaitingForKey<'a, K> {
+impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> WaitingForKey<'a, K> {
     pub(super) fn new(
-        keys: &'a dyn WaitsForKeys<K>,
-        key: &'a K,
+        keys: WayToKeys<'a, K>,
+        key: Cow<'a, K>,
         permits: u64,
     ) -> WaitingForKey<'a, K> {
         let (timeout, jitter, request, answer) = (None, None, None, None);
@@ -130,7 +125,7 @@ impl<'a, K: Sync + ?Sized> WaitingForKey<'a, K> {
     }
 }
 
-impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
+impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     /// Waits for no longer than `timeout`, counted from the first poll by the clock of the lines. If the
     /// permits cannot be there by then, the caller is refused at once.
     pub fn timeout(mut self, timeout: Duration) -> WaitingForKey<'a, K, T> {
@@ -179,7 +174,7 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     }
 }
 
-impl<K: Sync + ?Sized, T: Timer> Future for WaitingForKey<'_, K, T> {
+impl<K: ToOwned<Owned: Sync> + Sync + ?Sized, T: Timer> Future for WaitingForKey<'_, K, T> {
     type Output = Result<Grant, AcquireError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -197,7 +192,7 @@ impl<K: Sync + ?Sized, T: Timer> Future for WaitingForKey<'_, K, T> {
     }
 }
 
-impl<K: Sync + ?Sized, T: Timer> fmt::Debug for WaitingForKey<'_, K, T> {
+impl<K: ToOwned<Owned: Sync> + Sync + ?Sized, T: Timer> fmt::Debug for WaitingForKey<'_, K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WaitingForKey")
             .field("permits", &self.caller.permits)

@@ -1,10 +1,6 @@
 //! Waiting for an estimate: a grant in line that can be settled.
-//!
-//! The call that serves the line may know nothing of estimates, and want permits only. So the
-//! first caller that waits for an estimate leaves word how to take one, and from then on every grant in
-//! line is taken so, and *kept* here under a number, until its caller is told. Then it is the caller's; or
-//! it is given back, if the caller has gone; or forgotten, if the caller wanted permits only.
 
+use alloc::sync::Arc;
 use core::cell::Cell;
 use core::fmt;
 use core::future::Future;
@@ -36,58 +32,69 @@ use crate::wait::turn::TakesTurns;
 use crate::wait::way_to_line::HasLine;
 
 use super::Queued;
+use super::kept_estimates::{KeptEstimates, remove};
 
-/// Estimates of callers in line that have not been told yet.
-pub(super) struct KeptEstimates<L> {
-    take: fn(&L, u64) -> Result<Detached, Denied>,
-    give_back: fn(&L, Detached),
-    kept: Lock<Slab<Detached>>,
+/// A limiter in whose line callers wait for estimates.
+trait KeepsEstimates: Settle {
+    fn limiter(&self) -> &(dyn TakesTurns + Sync);
+
+    /// Returns what is kept for callers in line.
+    fn kept(&self) -> &Lock<Slab<Detached>>;
 }
 
-impl<L: Settle> KeptEstimates<L> {
-    fn new() -> KeptEstimates<L> {
-        KeptEstimates {
-            take: |limiter, permits| limiter.try_acquire_settleable(permits).map(Estimate::detach),
-            give_back: |limiter, estimate| {
-                // The limiter's own, which tells nobody: the line may be locked.
-                if let Some(mut estimate) = limiter.take_up(&mut Some(estimate)) {
-                    estimate.give_back(u64::MAX);
-                }
-            },
-            kept: Lock::new(Slab::new()),
+impl<L: Settle, C: Clock + Send + Sync> KeepsEstimates for Queued<L, C> {
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self
+    }
+
+    fn kept(&self) -> &Lock<Slab<Detached>> {
+        &self.kept.get_or_init(KeptEstimates::new).kept
+    }
+}
+
+/// The way of one caller to the line: a reference to the limiter, or a handle that keeps it alive.
+enum WayToEstimates<'a> {
+    Borrowed(&'a dyn KeepsEstimates),
+    Owned(Arc<dyn KeepsEstimates>),
+}
+
+impl<'a> WayToEstimates<'a> {
+    fn limiter(&self) -> &dyn KeepsEstimates {
+        match self {
+            WayToEstimates::Borrowed(limiter) => *limiter,
+            WayToEstimates::Owned(limiter) => &**limiter,
         }
     }
-}
 
-impl<L> KeptEstimates<L> {
-    /// Takes an estimate for the first in line, and keeps it.
-    pub(super) fn take(&self, limiter: &L, permits: u64) -> Result<(Grant, Charged), Denied> {
-        let estimate = (self.take)(limiter, permits)?;
-        let grant = estimate.grant();
-        let number = self.kept.lock().insert(estimate) as u64 + 1;
-        Ok((grant, Charged { before: 0, after: number, changes: 0 }))
+    /// Takes an estimate at once, or not.
+    fn try_now(&self, permits: u64) -> Result<Estimate<'a>, Denied> {
+        match *self {
+            WayToEstimates::Borrowed(limiter) => limiter.try_acquire_settleable(permits),
+            WayToEstimates::Owned(ref limiter) => {
+                let estimate = limiter.try_acquire_settleable(permits)?;
+                Ok(estimate.owned(Arc::clone(limiter) as _))
+            }
+        }
     }
 
-    /// Gives back what is kept of a grant. Returns whether anything was.
-    pub(super) fn give_back(&self, limiter: &L, charged: Charged) -> bool {
-        self.remove(charged).map(|estimate| (self.give_back)(limiter, estimate)).is_some()
+    /// Makes an estimate of a grant in line, of what was kept.
+    fn take_up(&self, grant: Grant, charged: Charged) -> Estimate<'a> {
+        let mut kept = remove(self.limiter().kept(), charged);
+        let estimate = match *self {
+            WayToEstimates::Borrowed(limiter) => limiter.take_up(&mut kept),
+            WayToEstimates::Owned(ref limiter) => {
+                let estimate = limiter.take_up(&mut kept);
+                estimate.map(|estimate| estimate.owned(Arc::clone(limiter) as _))
+            }
+        };
+        // A limiter that takes up nothing takes nothing back.
+        estimate.unwrap_or_else(|| Estimate::spent(grant))
     }
-
-    /// Returns what is kept of a grant, and forgets it.
-    pub(super) fn remove(&self, charged: Charged) -> Option<Detached> {
-        remove(&self.kept, charged)
-    }
-}
-
-/// Takes what is `kept` of a grant out.
-fn remove(kept: &Lock<Slab<Detached>>, charged: Charged) -> Option<Detached> {
-    let place = charged.after.checked_sub(1)?;
-    kept.lock().try_remove(place as usize)
 }
 
 /// The way of one caller to the line. Notes the charge of its grant.
 struct ToLine<'a> {
-    limiter: &'a (dyn TakesTurns + Sync),
+    way: WayToEstimates<'a>,
     charged: Cell<Option<Charged>>,
 }
 
@@ -97,7 +104,7 @@ impl HasLine for ToLine<'_> {
     fn home(&self, _: &dyn TakesTurns) {}
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        self.limiter
+        self.way.limiter().limiter()
     }
 
     fn granted(&self, charged: Charged) {
@@ -131,8 +138,6 @@ pin_project! {
 }
 
 struct Caller<'a> {
-    limiter: &'a dyn Settle,
-    kept: &'a Lock<Slab<Detached>>,
     request: LineRequest<ToLine<'a>>,
     /// True if it has been denied, and stands in line or did.
     has_asked: bool,
@@ -150,7 +155,7 @@ impl<'a> Caller<'a> {
         let asked = if self.has_asked {
             self.request.ask(waker)
         } else {
-            if let Ok(estimate) = self.limiter.try_acquire_settleable(self.request.permits()) {
+            if let Ok(estimate) = self.request.handle().way.try_now(self.request.permits()) {
                 return Answer::Told(Ok(estimate));
             }
             // A clock that panics leaves it without a place: then it begins anew.
@@ -163,12 +168,19 @@ impl<'a> Caller<'a> {
             Asked::Told(answer) => answer,
         };
         self.has_asked = false;
-        let charged = self.request.handle().charged.take().unwrap_or(Charged::NOTHING);
-        Answer::Told(answer.map(|grant| {
-            // A limiter that takes up nothing takes nothing back.
-            let estimate = self.limiter.take_up(&mut remove(self.kept, charged));
-            estimate.unwrap_or_else(|| Estimate::spent(grant))
-        }))
+        let ToLine { way, charged } = self.request.handle();
+        let charged = charged.take().unwrap_or(Charged::NOTHING);
+        Answer::Told(answer.map(|grant| way.take_up(grant, charged)))
+    }
+}
+
+impl<'a> WaitingForEstimate<'a> {
+    fn new(way: WayToEstimates<'a>, permits: u64) -> WaitingForEstimate<'a> {
+        // The first one leaves word how to take estimates.
+        _ = way.limiter().kept();
+        let line = ToLine { way, charged: Cell::new(None) };
+        let caller = Caller { request: LineRequest::new(line, permits), has_asked: false };
+        WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
     }
 }
 
@@ -284,11 +296,34 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
     /// Returns a future of an estimate of `permits`: to `.await`, or for a thread to
     /// [block](WaitingForEstimate::wait_blocking) on.
     pub fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_> {
-        let kept = &self.kept.get_or_init(KeptEstimates::new).kept;
-        let line = ToLine { limiter: self, charged: Cell::new(None) };
-        let request = LineRequest::new(line, permits);
-        let caller = Caller { limiter: self, kept, request, has_asked: false };
-        WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
+        WaitingForEstimate::new(WayToEstimates::Borrowed(self), permits)
+    }
+
+    /// Waits as [`acquire_settleable`](Queued::acquire_settleable) does, with a future that keeps the limiter alive,
+    /// as its estimate does: to be kept in a struct, or moved into a task. Clones the `Arc`, and allocates for an
+    /// estimate what [`into_owned`](Estimate::into_owned) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::wait::Queued;
+    ///
+    /// let tokens = Arc::new(Queued::new(SettleableBucket::new(quota!(10_000 / minute))));
+    /// let waiting = tokens.acquire_settleable_owned(8_000);
+    /// let used = thread::spawn(move || waiting.wait_blocking().map(|estimate| estimate.settle(2_000)));
+    /// assert_eq!(used.join().unwrap()??.given_back(), 6_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire_settleable_owned(self: &Arc<Self>, permits: u64) -> WaitingForEstimate<'static>
+    where
+        L: 'static,
+        C: 'static,
+    {
+        WaitingForEstimate::new(WayToEstimates::Owned(Arc::clone(self) as _), permits)
     }
 }
 

@@ -112,7 +112,7 @@ impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
 }
 
 /// Stores whose keys can be waited for: [`QueuedKeys`], and an `Arc` of one.
-pub trait WaitByKey<Q: Sync + ?Sized>: KeyedLimiter<Q> {
+pub trait WaitByKey<Q: ToOwned<Owned: Sync> + Sync + ?Sized>: KeyedLimiter<Q> {
     /// Returns a future that takes all of `permits` for the key once they are there.
     fn acquire<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q>;
 }
@@ -120,7 +120,7 @@ pub trait WaitByKey<Q: Sync + ?Sized>: KeyedLimiter<Q> {
 impl<S, Q, C> WaitByKey<Q> for QueuedKeys<S, Q, C>
 where
     S: KeyedLimiter<Q>,
-    Q: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    Q: ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
     Self: KeyedLimiter<Q>,
 {
@@ -129,7 +129,7 @@ where
     }
 }
 
-impl<Q: Sync + ?Sized, S: WaitByKey<Q> + ?Sized> WaitByKey<Q> for Arc<S> {
+impl<Q: ToOwned<Owned: Sync> + Sync + ?Sized, S: WaitByKey<Q> + ?Sized> WaitByKey<Q> for Arc<S> {
     fn acquire<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
         (**self).acquire(key, permits)
     }
