@@ -28,13 +28,11 @@ impl Field {
     }
 
     /// Returns the number of bits in the field.
-    #[cfg(feature = "alloc")]
     pub(crate) const fn bits(self) -> u32 {
         self.bits
     }
 
     /// Returns the position of the field's lowest bit.
-    #[cfg(feature = "alloc")]
     pub(crate) const fn start(self) -> u32 {
         self.shift
     }

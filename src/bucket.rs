@@ -114,7 +114,6 @@ use crate::contention::Contention;
 use crate::sync::Ordering::{Acquire, Relaxed};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
-#[cfg(feature = "wait")]
 use crate::wait::line_lock::LineLock;
 
 use self::carry::Holding;
@@ -143,7 +142,6 @@ pub(crate) struct ContendedLine<L> {
     fell_from: AtomicWord<Level>,
     pub(crate) reserved: L,
     /// The callers in line. Here because receipts and leases only have this part of the bucket.
-    #[cfg(feature = "wait")]
     pub(crate) line_lock: LineLock,
 }
 
@@ -167,7 +165,6 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 fell_from: AtomicWord::new(Level::ZERO),
                 reserved: L::of(&terms),
                 contention: Contention::new(),
-                #[cfg(feature = "wait")]
                 line_lock: LineLock::new(),
             }),
             slots: TermSlots::new(terms),

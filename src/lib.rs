@@ -6,6 +6,8 @@
 )]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Without a feature, helpers of what it adds have no callers.
+#![cfg_attr(not(all(feature = "wait", feature = "keyed")), allow(dead_code))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -36,6 +38,9 @@ mod sync;
 #[cfg(feature = "alloc")]
 mod thread_index;
 mod time;
+#[cfg(not(feature = "wait"))]
+#[path = "no_wait.rs"]
+mod wait;
 #[cfg(feature = "wait")]
 pub mod wait;
 pub mod window;

@@ -183,7 +183,6 @@ impl<T> SharedLock<T> {
     }
 
     /// Returns `None` if it would have to wait.
-    #[cfg(feature = "keyed")]
     #[inline]
     pub(crate) fn try_read(&self) -> Option<locks::RwLockReadGuard<'_, T>> {
         match self.0.try_read() {

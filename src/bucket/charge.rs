@@ -1,6 +1,5 @@
 //! The decisions of operations that raise the level: what each takes of a balance. No atomics here.
 
-#[cfg(feature = "keyed")]
 use super::level::UNIT;
 use super::terms::Terms;
 
@@ -74,7 +73,6 @@ pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
 }
 
 /// Decides on all of `permits`, whatever the debt: for a request that was granted elsewhere already.
-#[cfg(feature = "keyed")]
 #[inline(always)]
 pub(crate) fn in_any_case(permits: u64, terms: &Terms, balance: i64) -> Spend {
     let cost = match terms.cost(permits) {
@@ -87,7 +85,6 @@ pub(crate) fn in_any_case(permits: u64, terms: &Terms, balance: i64) -> Spend {
 
 /// Returns the part of `cost` that is charged: all of it, until the debt is as deep as the deepest and a whole
 /// capacity. Then it only grows by a unit at a time, so that the word cannot overflow.
-#[cfg(feature = "keyed")]
 #[cold]
 fn into_any_debt(cost: Option<i64>, terms: &Terms, balance: i64) -> i64 {
     let most = balance.saturating_sub(terms.deepest()).saturating_add(terms.capacity as i64);

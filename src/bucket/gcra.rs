@@ -23,7 +23,6 @@ use crate::time::units::MAX_PERIOD_NANOS;
 use super::verbs::verbs;
 use crate::limiter::Limiter;
 use crate::limiter::leaving::leaving;
-#[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
 /// Lets one cell pass per emission interval, and each up to a tolerance early.
@@ -145,7 +144,6 @@ leaving!(
     "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
 
-#[cfg(feature = "wait")]
 waits!(Gcra);
 
 impl<C: Clock> Gcra<C> {

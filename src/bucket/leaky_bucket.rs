@@ -23,7 +23,6 @@ use crate::time::units;
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
 use crate::limiter::leaving::leaving;
-#[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
 /// A level that every permit raises, that leaks at the rate, and that must not
@@ -168,7 +167,6 @@ verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second
 
 leaving!(LeakyBucket<C>, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
-#[cfg(feature = "wait")]
 waits!(LeakyBucket);
 
 impl<C: Clock> LeakyBucket<C> {

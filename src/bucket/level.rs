@@ -127,7 +127,6 @@ impl Level {
     }
 
     /// Returns the level that leaves `balance` of the count `accrued`.
-    #[cfg(any(feature = "keyed", feature = "wait"))]
     pub(crate) const fn leaving(balance: i64, accrued: u64) -> Level {
         Level(accrued.wrapping_sub(balance as u64))
     }

@@ -90,7 +90,6 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     /// Returns whether no change of terms is in progress. A change that begins later reads the
     /// clock no earlier than the caller has.
-    #[cfg(feature = "alloc")]
     pub(crate) fn is_unchanging(&self) -> bool {
         // ORDERING: Release, and a CAS although it changes nothing, so that it has its place among
         // the CASes of `lock`. A later `lock` synchronizes with it, by its Acquire, and so comes

@@ -89,7 +89,6 @@ impl Terms {
     }
 
     /// Returns the same terms, earning from `origin_nanos` on.
-    #[cfg(feature = "keyed")]
     pub(crate) fn starting(self, origin_nanos: u64) -> Terms {
         Terms { origin_nanos, ..self }
     }

@@ -22,7 +22,6 @@ use crate::time::units;
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
 use crate::limiter::leaving::leaving;
-#[cfg(feature = "wait")]
 use crate::wait::traits::waits;
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
@@ -160,7 +159,6 @@ verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &cl
 
 leaving!(TokenBucket<C>, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
-#[cfg(feature = "wait")]
 waits!(TokenBucket);
 
 impl<C: Clock> TokenBucket<C> {

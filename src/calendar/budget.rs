@@ -217,7 +217,6 @@ impl<C: Clock> Budget<C> {
     }
 }
 
-#[cfg(feature = "wait")]
 crate::wait::traits::reserves_windows!(
     Budget,
     core.core,

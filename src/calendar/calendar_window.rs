@@ -176,7 +176,6 @@ impl<C: Clock> CalendarWindow<C> {
     }
 }
 
-#[cfg(feature = "wait")]
 crate::wait::traits::reserves_windows!(
     CalendarWindow,
     core,

@@ -180,7 +180,6 @@ impl Denied {
     }
 
     /// Returns the same denial by the limiter at index `which`.
-    #[cfg(feature = "alloc")]
     pub(crate) fn by(self, which: usize) -> Denied {
         match self {
             Denied::Wait(shortfall) => Denied::Wait(Shortfall { which, ..shortfall }),
@@ -240,7 +239,6 @@ pub struct Shortfall {
 impl Shortfall {
     /// Returns the shortfall of a request for `permits` if `outside` more permits exist outside of
     /// the forecast.
-    #[cfg(feature = "alloc")]
     pub(crate) fn of_all(self, permits: u64, outside: u64) -> Shortfall {
         let wanted = self.forecast.wanted_for(permits);
         Shortfall { wanted, forecast: self.forecast.with_more(outside as i64), ..self }
@@ -290,7 +288,6 @@ impl Shortfall {
     #[must_use]
     pub fn next_permit_after(&self) -> Option<Duration> {
         match self.forecast {
-            #[cfg(feature = "alloc")]
             Forecast::Known(_) if self.wanted as u64 == self.remaining().saturating_add(1) => {
                 Some(self.retry_after())
             }

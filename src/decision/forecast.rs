@@ -7,17 +7,14 @@
 //! | [`known`] | for a limiter that had to search | looked up when the request was decided |
 
 pub(crate) mod bucket;
-#[cfg(feature = "alloc")]
 pub(crate) mod known;
 pub(crate) mod window;
 
 use core::time::Duration;
 
-#[cfg(feature = "alloc")]
 use crate::time::units;
 
 use self::bucket::BucketForecast;
-#[cfg(feature = "alloc")]
 use self::known::KnownForecast;
 use self::window::WindowForecast;
 
@@ -26,7 +23,6 @@ use self::window::WindowForecast;
 pub(crate) enum Forecast {
     Bucket(BucketForecast),
     Window(WindowForecast),
-    #[cfg(feature = "alloc")]
     Known(KnownForecast),
 }
 
@@ -38,7 +34,6 @@ impl Forecast {
                 u64::try_from(accrued.balance).unwrap_or(0) / accrued.token
             }
             Forecast::Window(counted) => counted.limit.saturating_sub(counted.used()),
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => window.limit.saturating_sub(window.used),
         }
     }
@@ -54,7 +49,6 @@ impl Forecast {
         match self {
             Forecast::Bucket(accrued) => accrued.balance.div_euclid(accrued.token as i64),
             Forecast::Window(counted) => left(counted.limit, counted.used()),
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => left(window.limit, window.used),
         }
     }
@@ -70,7 +64,6 @@ impl Forecast {
             // The next permit fits the capacity, so the product does not overflow.
             Forecast::Bucket(accrued) => Some(accrued.wait_for((next * accrued.token) as i64)),
             Forecast::Window(counted) => Some(Duration::from_nanos(counted.wait_nanos(next))),
-            #[cfg(feature = "alloc")]
             Forecast::Known(_) => None,
         }
     }
@@ -80,7 +73,6 @@ impl Forecast {
         match self {
             Forecast::Bucket(accrued) => accrued.capacity / accrued.token,
             Forecast::Window(counted) => counted.limit,
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => window.limit,
         }
     }
@@ -90,13 +82,11 @@ impl Forecast {
         match self {
             Forecast::Bucket(accrued) => accrued.wait_for(accrued.capacity as i64),
             Forecast::Window(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => Duration::from_nanos(window.reset_nanos),
         }
     }
 
     /// Returns the time that it takes to earn the whole capacity; 0 for a window.
-    #[cfg(feature = "alloc")]
     pub(crate) fn fill_nanos(&self) -> u64 {
         let Forecast::Bucket(accrued) = self else { return 0 };
         let empty = Forecast::Bucket(BucketForecast { balance: 0, apart_nanos: 0, ..*accrued });
@@ -107,9 +97,7 @@ impl Forecast {
     pub(crate) fn ready_after(&self) -> Duration {
         match self {
             Forecast::Bucket(accrued) => accrued.wait_for(0),
-            Forecast::Window(_) => Duration::ZERO,
-            #[cfg(feature = "alloc")]
-            Forecast::Known(_) => Duration::ZERO,
+            Forecast::Window(_) | Forecast::Known(_) => Duration::ZERO,
         }
     }
 
@@ -118,7 +106,6 @@ impl Forecast {
         match self {
             Forecast::Bucket(accrued) => accrued.wait_for(wanted),
             Forecast::Window(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => Duration::from_nanos(window.retry_nanos),
         }
     }
@@ -140,7 +127,6 @@ impl Forecast {
 
     /// Returns the forecast with `permits` more permits, or fewer if negative. (Only a limiter that
     /// earns can have some of its permits elsewhere.)
-    #[cfg(feature = "alloc")]
     pub(crate) fn with_more(self, permits: i64) -> Forecast {
         let Forecast::Bucket(accrued) = self else { return self };
         let more = permits.saturating_mul(accrued.token as i64);
@@ -149,7 +135,6 @@ impl Forecast {
     }
 
     /// Returns the forecast with a debt replaced by 0: it does not reduce the permits elsewhere.
-    #[cfg(feature = "alloc")]
     pub(crate) fn paid_off(self) -> Forecast {
         match self {
             Forecast::Bucket(accrued) => {
@@ -160,7 +145,6 @@ impl Forecast {
     }
 
     /// Returns the amount that is needed to grant `permits`, in the units of the forecast.
-    #[cfg(feature = "alloc")]
     pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
         match self {
             Forecast::Bucket(accrued) => (permits as i64).saturating_mul(accrued.token as i64),
@@ -173,7 +157,6 @@ impl Forecast {
         match self {
             Forecast::Bucket(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
             Forecast::Window(counted) => beyond(counted.limit, counted.used(), wanted as u64),
-            #[cfg(feature = "alloc")]
             Forecast::Known(window) => beyond(window.limit, window.used, wanted as u64),
         }
     }

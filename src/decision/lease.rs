@@ -61,7 +61,6 @@ pub struct Lease<'a> {
 /// The limiter to which unspent permits return.
 enum Home<'a> {
     /// None: they are lost.
-    #[cfg(feature = "alloc")]
     Nowhere,
     Borrowed(&'a dyn Undo, Leased),
     /// It is kept alive.
@@ -76,7 +75,6 @@ pub(crate) enum Leased {
     Level { written: u64, token: u64 },
     /// The shard at `index`, when `limit` was in force. The lease takes along a shard's capacity for its
     /// permits.
-    #[cfg(feature = "alloc")]
     Shard { index: usize, limit: u64 },
 }
 
@@ -90,7 +88,6 @@ impl<'a> Lease<'a> {
     }
 
     /// Creates a lease of permits that cannot return.
-    #[cfg(feature = "alloc")]
     pub(crate) fn spent(grant: Grant) -> Lease<'a> {
         Lease { left: grant.permits(), grant, home: Home::Nowhere }
     }
@@ -118,7 +115,6 @@ impl<'a> Lease<'a> {
         is_enough
     }
 
-    #[cfg(feature = "alloc")]
     pub(crate) fn spend_all(&mut self) {
         self.left = 0;
     }
@@ -140,7 +136,6 @@ impl<'a> Lease<'a> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let (limiter, leased): (&dyn Undo, _) = match &self.home {
-            #[cfg(feature = "alloc")]
             Home::Nowhere => return,
             Home::Borrowed(limiter, leased) => (*limiter, leased),
             #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -150,7 +145,6 @@ impl Drop for Lease<'_> {
             Leased::Level { written, token } => {
                 Debit::Units(Pieces::of_word(written, self.left.saturating_mul(token)))
             }
-            #[cfg(feature = "alloc")]
             Leased::Shard { index, limit } => {
                 Debit::Shard { index, capacity: self.grant.permits(), tokens: self.left, limit }
             }

@@ -22,6 +22,5 @@ pub(crate) enum Debit<'a> {
     Permits(u64),
     /// Capacity of a shard that a lease has taken along when `limit` was in force, and the `tokens` that
     /// are left in it.
-    #[cfg(feature = "alloc")]
     Shard { index: usize, capacity: u64, tokens: u64, limit: u64 },
 }

@@ -34,7 +34,6 @@ pub enum WhenFull {
 }
 
 /// A request for permits.
-#[cfg(feature = "keyed")]
 #[derive(Clone, Copy)]
 pub(crate) enum Request {
     /// So many permits or none, and a reserve that has to remain.
@@ -43,7 +42,6 @@ pub(crate) enum Request {
     UpTo(u64),
 }
 
-#[cfg(feature = "keyed")]
 impl Request {
     pub(crate) fn permits(self) -> u64 {
         match self {

@@ -133,7 +133,6 @@ pub(crate) enum Hold {
     /// None: an open gate was asked, which charges nobody.
     Free,
     /// It is not known: nothing is given back.
-    #[cfg(any(feature = "wait", all(feature = "alloc", target_has_atomic = "ptr")))]
     Lost,
     /// Units of a bucket, and how many a permit is.
     Units { pieces: Pieces, token: u64 },
@@ -207,10 +206,8 @@ impl Settles for Free {
 }
 
 /// Takes nothing back, as it does not know the charge.
-#[cfg(feature = "wait")]
 struct Unknown;
 
-#[cfg(feature = "wait")]
 impl Settles for Unknown {
     fn give_back(&self, _: &mut Hold, _: u64) -> u64 {
         0
@@ -223,7 +220,6 @@ impl Settles for Unknown {
 
 impl<'a> Estimate<'a> {
     /// Returns an estimate of which nothing is given back.
-    #[cfg(feature = "wait")]
     pub(crate) fn spent(grant: Grant) -> Estimate<'a> {
         Estimate::new(grant, &Unknown, Hold::Lost)
     }
@@ -239,7 +235,6 @@ impl<'a> Estimate<'a> {
     }
 
     /// Returns the estimate of several limiters, each of which has granted so many `permits`.
-    #[cfg(feature = "alloc")]
     pub(crate) fn of_each(
         grant: Grant,
         limiter: &'a dyn Settles,
@@ -250,13 +245,11 @@ impl<'a> Estimate<'a> {
     }
 
     /// Makes the line of `queued` know of permits that come back.
-    #[cfg(feature = "wait")]
     pub(crate) fn behind(self, queued: &'a dyn Settle) -> Estimate<'a> {
         Estimate { line: Some(queued), ..self }
     }
 
     /// Makes `counts` count the settlement, unless another one does already.
-    #[cfg(feature = "alloc")]
     pub(crate) fn counted_by(self, counts: &'a dyn CountsSettlements) -> Estimate<'a> {
         Estimate { counts: self.counts.or(Some(counts)), ..self }
     }

@@ -6,7 +6,6 @@ use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::line::longest_wait;
 use crate::wait::turn::TakesTurns;
-#[cfg(feature = "alloc")]
 use crate::wait::way_to_line::CountsAnswers;
 use crate::wait::way_to_line::{Answered, CountedLine};
 
@@ -22,7 +21,6 @@ impl<'a> Line<'a> {
     }
 
     /// Makes `counts` count the answers to callers that ask through this.
-    #[cfg(feature = "alloc")]
     pub(crate) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
         Line { line: CountedLine { counts: Some(counts), ..self.line } }
     }

@@ -94,13 +94,11 @@ pub(crate) trait WindowCounter {
     fn counted(&self, word: u64, now: &Self::Now) -> WindowForecast;
 
     /// Returns a time to come, or long past, without a note of it for the calls of the present.
-    #[cfg(feature = "wait")]
     fn at_another_time(&self, now_nanos: u64) -> Self::Now {
         self.now(now_nanos)
     }
 
     /// Returns the most permits that any window grants.
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64;
 
     /// Lets windows be reserved that begin up to `ahead_nanos` after now, if they can be.
@@ -120,7 +118,6 @@ pub(crate) trait WindowCounter {
 
     /// Returns the first instant from `end_nanos` on at which a window can be begun, and its word,
     /// with nothing granted.
-    #[cfg(feature = "wait")]
     fn begin(&self, end_nanos: u64) -> (u64, u64) {
         (end_nanos, self.empty(&self.at_another_time(end_nanos)))
     }
@@ -128,7 +125,6 @@ pub(crate) trait WindowCounter {
     /// Returns the time as of which a caller in line is granted its permits at `now`, from the word as it is,
     /// so that its window has ended at the instant that a reservation behind it was told. That is now, unless
     /// windows begin with a grant.
-    #[cfg(feature = "wait")]
     fn turn_before(&self, _told_nanos: u64, _word: u64, now: &Self::Now) -> Self::Now {
         *now
     }
@@ -153,7 +149,6 @@ pub(crate) trait WindowCounter {
     fn history(&self, word: u64, now: &Self::Now) -> History;
 
     /// Returns a word that counts `spent`: ages in nanoseconds, and permits.
-    #[cfg(feature = "alloc")]
     fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Self::Now) -> u64;
 }
 

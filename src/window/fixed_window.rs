@@ -157,7 +157,6 @@ leaving!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
 settles!(FixedWindow<C>, core, "FixedWindow::with_clock(rate!(10 / minute), ManualClock::new())?");
 one_limit!(FixedWindow<C>);
 
-#[cfg(feature = "wait")]
 crate::wait::traits::reserves_windows!(
     FixedWindow,
     core,
@@ -305,7 +304,6 @@ settles!(
 );
 one_limit!(WindowFromFirst<C>);
 
-#[cfg(feature = "wait")]
 crate::wait::traits::reserves_windows!(
     WindowFromFirst,
     core,

@@ -45,13 +45,11 @@ impl Intervals {
     }
 
     /// Returns how many ticks before that of `now` the time `age_nanos` ago was.
-    #[cfg(feature = "alloc")]
     pub(crate) fn ago(&self, age_nanos: u64, now: &Moment) -> u64 {
         age_nanos.saturating_sub(self.since_start(now)).div_ceil(self.length_nanos)
     }
 
     /// Returns how far into its tick `now` is.
-    #[cfg(feature = "alloc")]
     pub(crate) fn since_start(&self, now: &Moment) -> u64 {
         self.length_nanos - now.left_nanos
     }
@@ -109,7 +107,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "alloc")]
     #[test]
     fn an_age_is_as_many_ticks_as_begin_within_it() {
         let ticks = Intervals::new(10);

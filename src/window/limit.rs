@@ -4,7 +4,6 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-#[cfg(feature = "alloc")]
 use crate::config::text::quoted::Quoted;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
@@ -75,7 +74,6 @@ pub(crate) fn per_window(permits: u64, window_nanos: u64) -> impl fmt::Display {
 }
 
 /// Adds a limit, and the permits that count if they are known, to the output of `Debug`.
-#[cfg(feature = "alloc")]
 pub(crate) fn show(
     shown: &mut fmt::DebugStruct<'_, '_>,
     (limit, window_nanos): (u64, u64),
@@ -86,7 +84,6 @@ pub(crate) fn show(
 }
 
 /// Adds the permits that remain, if they are known, to the output of `Debug`.
-#[cfg(feature = "alloc")]
 pub(crate) fn show_remaining(shown: &mut fmt::DebugStruct<'_, '_>, remaining: Option<u64>) {
     match remaining {
         Some(remaining) => shown.field("remaining", &remaining),

@@ -223,5 +223,4 @@ impl<C: Clock> MultiWindow<C> {
     }
 }
 
-#[cfg(feature = "wait")]
 crate::wait::traits::waits_by!(MultiWindow<C>, core);

@@ -93,7 +93,6 @@ use crate::time::clock::Clock;
 use super::intervals::{Intervals, Moment};
 use super::limit::Limit;
 
-#[cfg(feature = "wait")]
 pub(crate) use self::hot_line::Lined;
 pub(crate) use self::hot_line::{HotLine, LineBeside};
 pub(crate) use self::last_denial::LastDenial;

@@ -145,5 +145,4 @@ settles!(
 );
 one_limit!(SlidingCounter<C>);
 
-#[cfg(feature = "wait")]
 crate::wait::traits::waits_by!(SlidingCounter<C>, core);

@@ -16,10 +16,8 @@ use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
-#[cfg(feature = "wait")]
 use crate::wait::line;
 use crate::window::changes::Changes;
-#[cfg(feature = "wait")]
 use crate::window::ring::Lined;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
@@ -46,7 +44,6 @@ pub struct Compact(AtomicWord<u64>, Changes);
 
 impl Placement for Padded {}
 
-#[cfg(feature = "wait")]
 impl Lined for Padded {
     fn line_lock(&self) -> &crate::wait::line_lock::LineLock {
         &self.0.companion().line_lock
@@ -55,7 +52,7 @@ impl Lined for Padded {
 
 impl Placement for Compact {}
 
-#[cfg_attr(feature = "wait", expect(private_bounds, reason = "as in the trait"))]
+#[expect(private_bounds, reason = "as in the trait")]
 #[expect(private_interfaces, reason = "as in the trait")]
 impl HotLine for Padded {
     fn new(word: u64) -> Padded {
@@ -91,22 +88,18 @@ impl HotLine for Padded {
         Some(&self.1)
     }
 
-    #[cfg(feature = "wait")]
     fn help<W: AsRef<[WindowSlots]>, C: Clock>(ring: &Ring<Padded, W, C>, now_nanos: u64) -> bool {
         line::help(ring, now_nanos)
     }
 
-    #[cfg(feature = "wait")]
     fn poke<W: AsRef<[WindowSlots]>, C: Clock>(ring: &Ring<Padded, W, C>) {
         line::poke(ring);
     }
 
-    #[cfg(feature = "wait")]
     fn has_line(&self) -> bool {
         !self.0.companion().line_lock.is_unused()
     }
 
-    #[cfg(feature = "wait")]
     fn wait_nanos(&self, now_nanos: u64) -> u64 {
         self.0.companion().line_lock.wait_nanos(now_nanos)
     }
@@ -311,5 +304,4 @@ leaving!(
 );
 one_limit!(SlidingWindow<C, P: Placement>);
 
-#[cfg(feature = "wait")]
 crate::wait::traits::waits_by!(SlidingWindow<C>, core);

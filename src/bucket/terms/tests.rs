@@ -115,7 +115,6 @@ fn an_outlook_is_early_only_before_the_origin() {
     }
 }
 
-#[cfg(feature = "keyed")]
 #[test]
 fn terms_that_start_at_a_time_earn_from_then_on() {
     let [_, smooth] = stepped_and_smooth(0);

@@ -55,7 +55,6 @@ impl BucketForecast {
     }
 
     /// Returns the clock reading from which this state holds, if it was found at `now_nanos`.
-    #[cfg(feature = "alloc")]
     pub(crate) fn holds_from(&self, now_nanos: u64) -> u64 {
         if self.is_early { now_nanos.saturating_add(self.apart_nanos) } else { now_nanos }
     }
@@ -63,7 +62,6 @@ impl BucketForecast {
     /// Returns a wait from `holds_from` on that is some nanoseconds shorter than the least one,
     /// computed in a few nanoseconds instead of a hundred. Until it ends, the balance is certain
     /// to be below `wanted`.
-    #[cfg(feature = "alloc")]
     #[expect(clippy::cast_precision_loss, reason = "what is lost is made up for")]
     pub(crate) fn certain_wait(&self, wanted: i64) -> u64 {
         let missing = self.missing_to(wanted);

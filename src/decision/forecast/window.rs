@@ -1,6 +1,5 @@
 //! The forecast of a limiter that counts by windows of time.
 
-#[cfg(feature = "alloc")]
 use super::known::KnownForecast;
 
 /// The counts of the current window and of the previous one, and what they will be worth.
@@ -46,7 +45,6 @@ impl WindowForecast {
     }
 
     /// Returns the forecast looked up for a request for `permits`.
-    #[cfg(feature = "alloc")]
     pub(crate) fn known(&self, permits: u64) -> KnownForecast {
         KnownForecast {
             limit: self.limit,

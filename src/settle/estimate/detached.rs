@@ -40,14 +40,12 @@ impl Detached {
     }
 }
 
-#[cfg(feature = "alloc")]
 impl Detached {
     #[cfg(any(feature = "keyed", feature = "wait"))]
     pub(crate) fn grant(&self) -> Grant {
         self.grant
     }
 
-    #[cfg(feature = "keyed")]
     pub(crate) fn permits(&self) -> u64 {
         self.permits
     }

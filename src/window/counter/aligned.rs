@@ -100,7 +100,6 @@ impl WindowCounter for Aligned {
         self.window.wrap(now.tick)
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         self.limit.get()
     }
@@ -171,7 +170,6 @@ impl WindowCounter for Aligned {
         History::of([(0, self.count.get(word))])
     }
 
-    #[cfg(feature = "alloc")]
     fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Moment) -> u64 {
         let present = spent.filter(|&(age_nanos, _)| self.ticks.ago(age_nanos, now) == 0);
         self.empty(now) | self.count.put(total(present).min(self.count.max()))
@@ -186,7 +184,6 @@ pub(super) fn within_reach(wait_nanos: u64, reserves_nanos: u64) -> Option<u64> 
 }
 
 /// Returns the sum of the permits of `spent`.
-#[cfg(feature = "alloc")]
 pub(super) fn total(spent: impl Iterator<Item = (u64, u64)>) -> u64 {
     spent.fold(0, |sum, (_, permits)| sum.saturating_add(permits))
 }

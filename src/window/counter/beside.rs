@@ -3,25 +3,19 @@
 use core::fmt;
 use core::ops::Deref;
 
-#[cfg(feature = "wait")]
 use crate::wait::line_lock::LineLock;
 use crate::window::changes::Changes;
 
 /// The line before a counter, and its changes. On the line of the word, because a receipt only has
 /// that part of the limiter.
 pub(crate) struct Beside {
-    #[cfg(feature = "wait")]
     pub(super) line_lock: LineLock,
     changes: Changes,
 }
 
 impl Beside {
     pub(super) fn new() -> Beside {
-        Beside {
-            #[cfg(feature = "wait")]
-            line_lock: LineLock::new(),
-            changes: Changes::new(),
-        }
+        Beside { line_lock: LineLock::new(), changes: Changes::new() }
     }
 }
 
@@ -36,7 +30,6 @@ impl Deref for Beside {
 impl fmt::Debug for Beside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Beside");
-        #[cfg(feature = "wait")]
         shown.field("line_lock", &self.line_lock);
         shown.finish_non_exhaustive()
     }

@@ -46,7 +46,6 @@ pub(crate) trait Amounts {
     fn in_window(&self, number: i64) -> u64;
 
     /// Returns the most that any window has.
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64;
 }
 
@@ -56,7 +55,6 @@ impl Amounts for Limit {
         self.get()
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         self.get()
     }
@@ -69,7 +67,6 @@ impl Amounts for Schedule {
         self.on(Weekday::of(number))
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         Schedule::most(self)
     }
@@ -222,14 +219,12 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
         }
     }
 
-    #[cfg(feature = "wait")]
     fn at_another_time(&self, now_nanos: u64) -> Now {
         let second = (now_nanos / NANOS_PER_SECOND) as i64;
         let known = self.memo.recall(second, self.calendar.is_of_days());
         Now { nanos: now_nanos, span: known.unwrap_or_else(|| self.calendar.span(second)) }
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         self.amounts.most()
     }

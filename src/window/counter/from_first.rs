@@ -120,7 +120,6 @@ impl WindowCounter for FromFirst {
         self.start.wrap(now.0.div_ceil(self.tick_nanos()))
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         self.limit.get()
     }
@@ -157,7 +156,6 @@ impl WindowCounter for FromFirst {
 
     /// The window begins up to a tick before its start. (That is not to be before the end of the one
     /// before it.)
-    #[cfg(feature = "wait")]
     fn begin(&self, end_nanos: u64) -> (u64, u64) {
         let within_a_tick = self.tick_nanos() - 1;
         let start = end_nanos.saturating_add(within_a_tick).div_ceil(self.tick_nanos());
@@ -167,7 +165,6 @@ impl WindowCounter for FromFirst {
 
     /// A window would begin with the grant, and last beyond that instant if the caller is late. So it begins as
     /// many windows before the instant as it takes to have begun now.
-    #[cfg(feature = "wait")]
     fn turn_before(&self, told_nanos: u64, word: u64, now: &Now) -> Now {
         let length_nanos = self.length_nanos as i64;
         // A window may begin where the one before it ends. (For one without grants, see `at`.)
@@ -227,7 +224,6 @@ impl WindowCounter for FromFirst {
         History::of([(age_nanos, self.count.get(word))])
     }
 
-    #[cfg(feature = "alloc")]
     fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Now) -> u64 {
         let (mut count, mut oldest) = (0_u64, 0);
         for (age_nanos, permits) in spent.filter(|&(age, _)| age < self.length_nanos) {
@@ -342,7 +338,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "alloc")]
     #[test]
     fn what_was_spent_a_whole_window_ago_is_no_part_of_what_is_restored() {
         let window = FromFirst::new(rate!(7 / minute)).unwrap();

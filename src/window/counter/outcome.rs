@@ -40,8 +40,9 @@ impl Granted {
 /// The result of asking at a gate that was closed.
 pub(super) enum AtTheGate {
     /// It is open now.
-    Opened { now_nanos: u64 },
-    #[cfg_attr(not(feature = "wait"), expect(dead_code, reason = "nobody can stand in line"))]
+    Opened {
+        now_nanos: u64,
+    },
     Answered(Result<Granted, Denied>),
 }
 

@@ -92,7 +92,6 @@ impl WindowCounter for Sliding {
         self.window.wrap(now.tick)
     }
 
-    #[cfg(feature = "wait")]
     fn most(&self) -> u64 {
         self.limit.get()
     }
@@ -151,7 +150,6 @@ impl WindowCounter for Sliding {
         History::of([(before, self.previous.get(word)), (0, self.current.get(word))])
     }
 
-    #[cfg(feature = "alloc")]
     fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Moment) -> u64 {
         let (mut current, mut previous) = (0_u64, 0_u64);
         for (age_nanos, permits) in spent {

@@ -4,7 +4,6 @@ use crate::contention::Contention;
 use crate::decision::undo::Undo;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
-#[cfg(feature = "wait")]
 use crate::wait::line_lock::LineLock;
 use crate::window::changes::Changes;
 
@@ -63,23 +62,17 @@ pub trait HotLine {
 /// the rest of the limiter is read by every call, and settlements write this.
 #[derive(Debug)]
 pub(crate) struct LineBeside {
-    #[cfg(feature = "wait")]
     pub(crate) line_lock: LineLock,
     pub(crate) changes: Changes,
 }
 
 impl LineBeside {
     pub(crate) fn new() -> LineBeside {
-        LineBeside {
-            #[cfg(feature = "wait")]
-            line_lock: LineLock::new(),
-            changes: Changes::new(),
-        }
+        LineBeside { line_lock: LineLock::new(), changes: Changes::new() }
     }
 }
 
 /// A place with a line before it.
-#[cfg(feature = "wait")]
 pub(crate) trait Lined: HotLine {
     fn line_lock(&self) -> &LineLock;
 }

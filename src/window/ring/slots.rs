@@ -107,13 +107,11 @@ impl WindowSlots {
     }
 
     /// Returns by how many ticks the word is ahead of now; 0 if it is not.
-    #[cfg(feature = "wait")]
     pub(super) fn ticks_ahead(&self, hot: Hot, now: Now) -> u64 {
         u64::try_from(self.tick.ahead(hot.tick, now.moment.tick)).unwrap_or(0)
     }
 
     /// Returns the ticks after which no permit counts any more.
-    #[cfg(feature = "wait")]
     pub(super) fn ticks_in_view(&self) -> u64 {
         self.slots << self.exponent
     }

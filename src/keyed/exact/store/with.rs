@@ -9,14 +9,12 @@ use super::{KeyPlace, Store};
 
 impl<K, L: Engine<K>> Store<K, L> {
     /// Returns the number of changes of the shard of a key.
-    #[cfg(feature = "wait")]
     pub(in crate::keyed::exact) fn changes(&self, place: KeyPlace) -> u64 {
         self.shard_of(place).read().changes
     }
 
     /// Returns what `call` returns for the state of the key, if it is known, and if the shard has had
     /// just so many `changes`.
-    #[cfg(feature = "wait")]
     pub(in crate::keyed::exact) fn with_unchanged<Q, T>(
         &self,
         place: KeyPlace,
