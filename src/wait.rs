@@ -161,7 +161,7 @@ pub use self::limits::{LineLimits, WhenLineFull};
 pub use self::line_handle::Line;
 pub use self::line_weights::LineWeights;
 pub use self::queued::Queued;
-pub use self::queued::estimates::WaitingForEstimate;
+pub use self::queued::estimates::{SettleInLine, WaitingForEstimate};
 pub use self::queued::tenant::Tenant;
 pub use self::reservation::Reservation;
 pub use self::resource::caller::ResourceCaller;

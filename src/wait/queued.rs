@@ -121,7 +121,7 @@ use self::tenant::Tenant;
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits: the
 /// limiter does not take them back. If the limiter can be settled, and anybody has waited for an
-/// [estimate](Queued::acquire_settleable), they are given back as an estimate would be.
+/// [estimate](crate::wait::SettleInLine::acquire_settleable), they are given back as an estimate would be.
 ///
 /// # Fairness
 ///

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::TopUp;
-use sluicegate::wait::{AcquireError, Queued};
+use sluicegate::wait::{AcquireError, Queued, SettleInLine};
 use sluicegate::window::WeightedLog;
 use sluicegate::{Denied, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
 

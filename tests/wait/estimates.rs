@@ -16,7 +16,9 @@ use rand::{Rng, SeedableRng};
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{Gate, GateMode};
 use sluicegate::settle::{Estimate, Settle};
-use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, WaitingForEstimate};
+use sluicegate::wait::{
+    AcquireError, Jitter, LineLimits, Queued, SettleInLine, WaitingForEstimate,
+};
 use sluicegate::{FixedWindow, Limiter, ManualClock, Wait, quota, rate};
 
 use super::support::{Caller, MILLI, NoTimer, Woken};

@@ -1,17 +1,19 @@
 //! A line that is divided among tenants, beside what the random histories say of it: whole stories, hostile tenants,
 //! clocks that jump, threads and tasks.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::Counted;
 use sluicegate::wait::{
-    AcquireError, Caller as KeptCaller, LineLimits, LinePriority, LineWeights, Queued, Tenant,
-    WhenLineFull,
+    AcquireError, Caller as KeptCaller, LineLimits, LinePriority, LineWeights, Queued,
+    SettleInLine, Tenant, WhenLineFull,
 };
 use sluicegate::{ConfigError, FixedWindow, Limiter, ManualClock, TokenBucket, Wait, quota, rate};
 
@@ -268,6 +270,37 @@ fn permits_that_come_back_untold_are_not_charged_to_the_tenant() {
     // Without the charge the tenant is as far as the other one: they take turns.
     assert!(next.is_granted());
     assert!(others[0].is_granted() && others[1].is_granted());
+}
+
+#[test]
+fn estimates_of_tenants_are_divided_as_permits_are() {
+    let clock = ManualClock::new();
+    let bucket = SettleableBucket::with_clock(quota!(1000 / second, burst 1), &clock);
+    let weights = LineWeights::new(9).weight("large", 3);
+    let line = Queued::with_clock(bucket, &clock).with_weights(weights).unwrap();
+    line.try_acquire(1).unwrap();
+    let tenants = ["large", "small"].map(|name| line.tenant(name));
+    let mut waiting = tenants.each_ref().map(|tenant| {
+        let asked = (0..16).map(|_| Box::pin(tenant.acquire_settleable(1)));
+        asked.collect::<Vec<_>>()
+    });
+    let mut context = Context::from_waker(Waker::noop());
+    let mut granted = [0, 0];
+    for _ in 0..12 {
+        for (waiting, granted) in waiting.iter_mut().zip(&mut granted) {
+            waiting.retain_mut(|it| match it.as_mut().poll(&mut context) {
+                Poll::Ready(estimate) => {
+                    *granted += 1;
+                    estimate.unwrap().settle(1).unwrap();
+                    false
+                }
+                Poll::Pending => true,
+            });
+        }
+        clock.advance(MILLI);
+    }
+    assert!(granted[0] + granted[1] >= 11, "{granted:?}");
+    assert!(i32::abs(granted[0] - 3 * granted[1]) <= 1 + 3, "{granted:?}");
 }
 
 #[test]

@@ -28,22 +28,100 @@ use crate::wait::request::{Asked, LineRequest};
 use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::traits::Wait;
 use crate::wait::turn::TakesTurns;
 use crate::wait::way_to_line::HasLine;
 
 use super::Queued;
 use super::kept_estimates::{KeptEstimates, remove};
 
-/// A limiter in whose line callers wait for estimates.
-trait KeepsEstimates: Settle {
-    fn limiter(&self) -> &(dyn TakesTurns + Sync);
+/// Limiters in whose line callers can wait for an estimate, which is settled later: a [`Queued`] of a limiter that can be
+/// [settled](Settle), and its [tenants](super::tenant::Tenant).
+///
+/// Estimates and permits are waited for in one line. What an [`Estimate`] gives back goes to the first in it, who is
+/// woken. This trait is sealed.
+#[expect(private_interfaces, reason = "what the line asks for is hidden")]
+pub trait SettleInLine: Settle + Wait {
+    #[doc(hidden)]
+    fn in_line(&self) -> &(dyn TakesTurns + Sync);
 
     /// Returns what is kept for callers in line.
+    #[doc(hidden)]
     fn kept(&self) -> &Lock<Slab<Detached>>;
+
+    /// Takes an estimate of `permits`, and blocks the thread until they are there. It is settled like that
+    /// of [`try_acquire_settleable`](Settle::try_acquire_settleable).
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](crate::Wait::acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::wait::{Queued, SettleInLine};
+    ///
+    /// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / minute)));
+    /// let first = tokens.acquire_settleable_blocking(8_000)?;
+    /// thread::scope(|scope| {
+    ///     // Too many are taken, so it waits ...
+    ///     let second = scope.spawn(|| tokens.acquire_settleable_blocking(5_000).map(|it| it.permits()));
+    ///     // ... until the first answer is there, and shorter than expected.
+    ///     first.settle(2_000)?;
+    ///     assert_eq!(second.join().unwrap()?, 5_000);
+    ///     Ok::<(), Box<dyn std::error::Error>>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn acquire_settleable_blocking(&self, permits: u64) -> Result<Estimate<'_>, AcquireError>
+    where
+        Self: Sized,
+    {
+        self.acquire_settleable(permits).wait_blocking()
+    }
+
+    /// Returns a future of an estimate of `permits`: to `.await`, or for a thread to
+    /// [block](WaitingForEstimate::wait_blocking) on.
+    fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_>
+    where
+        Self: Sized,
+    {
+        WaitingForEstimate::new(WayToEstimates::Borrowed(self), permits)
+    }
+
+    /// Waits as [`acquire_settleable`](SettleInLine::acquire_settleable) does, with a future that keeps the limiter
+    /// alive, as its estimate does: to be kept in a struct, or moved into a task. Clones the `Arc`, and allocates for
+    /// an estimate what [`into_owned`](Estimate::into_owned) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::wait::{Queued, SettleInLine};
+    ///
+    /// let tokens = Arc::new(Queued::new(SettleableBucket::new(quota!(10_000 / minute))));
+    /// let waiting = tokens.acquire_settleable_owned(8_000);
+    /// let used = thread::spawn(move || waiting.wait_blocking().map(|estimate| estimate.settle(2_000)));
+    /// assert_eq!(used.join().unwrap()??.given_back(), 6_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn acquire_settleable_owned(self: &Arc<Self>, permits: u64) -> WaitingForEstimate<'static>
+    where
+        Self: Sized + 'static,
+    {
+        WaitingForEstimate::new(WayToEstimates::Owned(Arc::clone(self) as _), permits)
+    }
 }
 
-impl<L: Settle, C: Clock + Send + Sync> KeepsEstimates for Queued<L, C> {
-    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+#[expect(private_interfaces, reason = "as in the trait")]
+impl<L: Settle, C: Clock + Send + Sync> SettleInLine for Queued<L, C> {
+    fn in_line(&self) -> &(dyn TakesTurns + Sync) {
         self
     }
 
@@ -54,12 +132,12 @@ impl<L: Settle, C: Clock + Send + Sync> KeepsEstimates for Queued<L, C> {
 
 /// The way of one caller to the line: a reference to the limiter, or a handle that keeps it alive.
 enum WayToEstimates<'a> {
-    Borrowed(&'a dyn KeepsEstimates),
-    Owned(Arc<dyn KeepsEstimates>),
+    Borrowed(&'a dyn SettleInLine),
+    Owned(Arc<dyn SettleInLine>),
 }
 
 impl<'a> WayToEstimates<'a> {
-    fn limiter(&self) -> &dyn KeepsEstimates {
+    fn limiter(&self) -> &dyn SettleInLine {
         match self {
             WayToEstimates::Borrowed(limiter) => *limiter,
             WayToEstimates::Owned(limiter) => &**limiter,
@@ -104,7 +182,7 @@ impl HasLine for ToLine<'_> {
     fn home(&self, _: &dyn TakesTurns) {}
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        self.way.limiter().limiter()
+        self.way.limiter().in_line()
     }
 
     fn granted(&self, charged: Charged) {
@@ -113,10 +191,10 @@ impl HasLine for ToLine<'_> {
 }
 
 pin_project! {
-    /// A caller that waits for an [`Estimate`] of a [`Queued`], in the same line as callers that wait for
+    /// A caller that waits for an [`Estimate`], in the same line as callers that wait for
     /// permits: a future for tasks, and [`wait_blocking`](WaitingForEstimate::wait_blocking) for threads.
     ///
-    /// [`Queued::acquire_settleable`] makes it. Does nothing until it is polled; if it is polled again
+    /// [`SettleInLine::acquire_settleable`] makes it. Does nothing until it is polled; if it is polled again
     /// after its answer, it asks anew.
     ///
     /// # Errors
@@ -257,83 +335,12 @@ impl<T: Timer> fmt::Debug for WaitingForEstimate<'_, T> {
     }
 }
 
-/// Waiting for estimates, where the limiter can be settled: where it implements [`Settle`].
-///
-/// Estimates and permits are waited for in one line. What an [`Estimate`] gives back goes to the first in
-/// it, who is woken.
-impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
-    /// Takes an estimate of `permits`, and blocks the thread until they are there. It is settled like that
-    /// of [`try_acquire_settleable`](Settle::try_acquire_settleable).
-    ///
-    /// # Errors
-    ///
-    /// As for [`acquire`](crate::Wait::acquire).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::thread;
-    /// use sluicegate::quota;
-    /// use sluicegate::bucket::SettleableBucket;
-    /// use sluicegate::wait::Queued;
-    ///
-    /// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / minute)));
-    /// let first = tokens.acquire_settleable_blocking(8_000)?;
-    /// thread::scope(|scope| {
-    ///     // Too many are taken, so it waits ...
-    ///     let second = scope.spawn(|| tokens.acquire_settleable_blocking(5_000).map(|it| it.permits()));
-    ///     // ... until the first answer is there, and shorter than expected.
-    ///     first.settle(2_000)?;
-    ///     assert_eq!(second.join().unwrap()?, 5_000);
-    ///     Ok::<(), Box<dyn std::error::Error>>(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn acquire_settleable_blocking(&self, permits: u64) -> Result<Estimate<'_>, AcquireError> {
-        self.acquire_settleable(permits).wait_blocking()
-    }
-
-    /// Returns a future of an estimate of `permits`: to `.await`, or for a thread to
-    /// [block](WaitingForEstimate::wait_blocking) on.
-    pub fn acquire_settleable(&self, permits: u64) -> WaitingForEstimate<'_> {
-        WaitingForEstimate::new(WayToEstimates::Borrowed(self), permits)
-    }
-
-    /// Waits as [`acquire_settleable`](Queued::acquire_settleable) does, with a future that keeps the limiter alive,
-    /// as its estimate does: to be kept in a struct, or moved into a task. Clones the `Arc`, and allocates for an
-    /// estimate what [`into_owned`](Estimate::into_owned) does.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::thread;
-    /// use sluicegate::quota;
-    /// use sluicegate::bucket::SettleableBucket;
-    /// use sluicegate::wait::Queued;
-    ///
-    /// let tokens = Arc::new(Queued::new(SettleableBucket::new(quota!(10_000 / minute))));
-    /// let waiting = tokens.acquire_settleable_owned(8_000);
-    /// let used = thread::spawn(move || waiting.wait_blocking().map(|estimate| estimate.settle(2_000)));
-    /// assert_eq!(used.join().unwrap()??.given_back(), 6_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn acquire_settleable_owned(self: &Arc<Self>, permits: u64) -> WaitingForEstimate<'static>
-    where
-        L: 'static,
-        C: 'static,
-    {
-        WaitingForEstimate::new(WayToEstimates::Owned(Arc::clone(self) as _), permits)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bucket::settleable_bucket::SettleableBucket;
     use crate::quota;
     use crate::time::clock::manual::ManualClock;
-    use crate::wait::traits::Wait;
 
     #[test]
     fn nothing_is_kept_of_a_caller_that_was_told() {

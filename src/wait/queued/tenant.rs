@@ -5,18 +5,26 @@ use core::hash::Hash;
 use core::marker::PhantomData;
 use core::ptr;
 
+use slab::Slab;
+
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::limiter::Limiter;
+use crate::settle::Settle;
+use crate::settle::estimate::Estimate;
+use crate::settle::estimate::detached::Detached;
+use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::wait::charged::Charged;
 use crate::wait::lane::{Lane, LinePriority, fingerprint};
 use crate::wait::line_handle::Line;
 use crate::wait::outside::{HasOutsideLine, OutsideLine};
 use crate::wait::traits::Wait;
+use crate::wait::turn::TakesTurns;
 
 use super::Queued;
+use super::estimates::SettleInLine;
 
 /// A tenant of a [`Queued`] whose line is divided by [weights](crate::wait::LineWeights): callers wait by it for the tenant's
 /// part of the permits.
@@ -24,7 +32,8 @@ use super::Queued;
 /// Made by [`Queued::tenant`], with a reference to the limiter, or by [`Tenant::new`] with an `Arc` of it, or a way `Q` to
 /// it of your own. It is a hash and that pointer, so make one for each call, or keep it. (The hash depends on the type of the
 /// name: `1_u32` and `1_u64` are two tenants.) It is a [`Limiter`] with [`Wait`], so all calls that wait work with it:
-/// time-outs, jitter, timers, [`Caller`](crate::wait::Caller), wrappers.
+/// time-outs, jitter, timers, [`Caller`](crate::wait::Caller), wrappers; and if the limiter can be settled,
+/// [estimates](SettleInLine).
 ///
 /// If the line is not divided, callers stand in it as those of the `Queued` itself do.
 ///
@@ -225,6 +234,38 @@ where
 {
     fn line(&self) -> Line<'_> {
         Line::of(self)
+    }
+}
+
+/// Estimates are those of the [`Queued`]; who waits for one by [`SettleInLine`] waits as the tenant.
+impl<Q, L: Settle, C: Clock + Send + Sync> Settle for Tenant<Q, L, C>
+where
+    Q: AsRef<Queued<L, C>> + Send + Sync,
+{
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        self.queued.as_ref().try_acquire_settleable(permits)
+    }
+
+    fn let_line_look_again(&self) {
+        self.queued.as_ref().let_line_look_again();
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        self.queued.as_ref().take_up(slot)
+    }
+}
+
+#[expect(private_interfaces, reason = "as in the trait")]
+impl<Q, L: Settle, C: Clock + Send + Sync> SettleInLine for Tenant<Q, L, C>
+where
+    Q: AsRef<Queued<L, C>> + Send + Sync,
+{
+    fn in_line(&self) -> &(dyn TakesTurns + Sync) {
+        self
+    }
+
+    fn kept(&self) -> &Lock<Slab<Detached>> {
+        self.queued.as_ref().kept()
     }
 }
 

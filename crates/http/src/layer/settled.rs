@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::response::Parts;
 use sluicegate::keyed::{AsKey, Each, Observe};
 use sluicegate::settle::{Estimate, Settle};
-use sluicegate::wait::Queued;
+use sluicegate::wait::SettleInLine;
 use sluicegate::{Clock, Denied, Keyed, KeyedLimiter};
 
 use super::charge::{Charge, Settlement};
@@ -66,7 +66,7 @@ where
 /// A body that is dropped halfway has ended: it is settled by the bytes so far. So has one that nobody reads.
 ///
 /// Takes an `Arc` of a limiter with [`Settle`], and for keys a store with [`SettleByKey`]. An `Arc` of a
-/// [`Queued`] can be waited for besides: `Settled::by_head(WaitUpTo::new(queued, longest), used)`. Then a
+/// limiter with [`SettleInLine`] can be waited for besides: `Settled::by_head(WaitUpTo::new(queued, longest), used)`. Then a
 /// client that goes away gives everything back exactly, also permits that were granted in the very moment
 /// before.
 ///
@@ -181,11 +181,7 @@ impl<L: Settle + 'static> Take<All> for Settled<Arc<L>> {
     }
 }
 
-impl<L, C> Take<All> for Settled<WaitUpTo<Arc<Queued<L, C>>>>
-where
-    L: Settle + 'static,
-    C: Clock + Send + Sync + 'static,
-{
+impl<L: SettleInLine + 'static> Take<All> for Settled<WaitUpTo<Arc<L>>> {
     fn try_take(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         let estimate = self.limiter.limiter.try_acquire_settleable_owned(permits);
         Ok(self.taken(charge(estimate.map_err(RefusalReason::Denied)?)))
@@ -209,15 +205,11 @@ where
 
     fn take_later<'a>(&'a self, _: &'a All, permits: u64, waits: Waits<'a>) -> Later<'a> {
         let WaitUpTo { limiter, longest } = &self.limiter;
-        let waiting = limiter.acquire_settleable(permits).timeout(*longest);
+        let waiting = limiter.acquire_settleable_owned(permits).timeout(*longest);
         let waiting = waiting.timer(waits.timer.clone());
         Box::pin(async {
             let estimate = waiting.await.map_err(RefusalReason::Line)?;
-            Ok(match estimate.into_owned(limiter) {
-                Ok(estimate) => self.taken(charge(estimate)),
-                // Of another limiter, which it cannot be.
-                Err(estimate) => Taken::spent(&estimate.grant()),
-            })
+            Ok(self.taken(charge(estimate)))
         })
     }
 }
