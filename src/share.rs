@@ -3,9 +3,10 @@
 //! | type | for |
 //! |---|---|
 //! | `Shares` | tenants: an assured rate for each, and idle permits are lent |
-//! | [`Priorities`] | classes of requests: each leaves a reserve to the more important ones |
+//! | `Priorities` | classes of requests: each leaves a reserve to the more important ones |
 //! | [`Leaving`] | one request that leaves a reserve |
 
+#[cfg(feature = "alloc")]
 pub(crate) mod priorities;
 #[cfg(feature = "keyed")]
 pub(crate) mod rate_sum;
@@ -16,6 +17,7 @@ pub(crate) mod shares;
 #[cfg(feature = "keyed")]
 pub(crate) mod tenant_share;
 
+#[cfg(feature = "alloc")]
 pub use self::priorities::{Priorities, PriorityClass, RefusedClass};
 #[cfg(feature = "keyed")]
 pub use self::share_grant::ShareGrant;

@@ -14,7 +14,8 @@ fn classes_are_refused_one_after_the_other_as_the_limiter_runs_low() {
     let limiters: [&dyn share::Leaving; 2] = [&bucket, &window];
     for limiter in limiters {
         let priorities = Priorities::by_percent(limiter, PERCENT).unwrap();
-        assert_eq!(priorities.classes().map(|class| class.reserve), [0, 20, 50], "rounded up");
+        let reserves = priorities.classes().iter().map(|class| class.reserve);
+        assert_eq!(reserves.collect::<Vec<_>>(), [0, 20, 50], "rounded up");
         let taken = [2, 1, 0]
             .map(|class| (0..200).take_while(|_| priorities.try_acquire(class, 1).is_ok()).count());
         assert_eq!(taken, [49, 30, 20]);
@@ -48,18 +49,31 @@ fn an_answer_names_the_class() {
 }
 
 #[test]
+fn names_that_are_made_at_run_time_are_told_as_others_are() {
+    let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    let names = (0..3).map(|number| (format!("class {number}"), 10 * number));
+    let priorities = Priorities::by_percent(bucket, names).unwrap();
+    let refused = priorities.try_acquire(2, 9).unwrap_err();
+    assert!(refused.to_string().starts_with("class 2 leaves 2 to others: "), "{refused}");
+    assert_eq!(refused.class, &priorities.classes()[2]);
+}
+
+#[test]
 fn a_class_that_could_never_be_granted_anything_is_refused() {
     let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
     let text =
         |percent| Priorities::by_percent(&bucket, [("all", percent)]).unwrap_err().to_string();
     assert_eq!(text(100), "reserve is 10: must be less than 10, the limit");
     assert_eq!(text(255), "reserve is 26: must be less than 10, the limit");
-    let whole = PriorityClass { name: "whole", reserve: u64::MAX };
+    let whole = PriorityClass { name: "whole".into(), reserve: u64::MAX };
     assert!(Priorities::new(&bucket, [whole]).is_err());
-    assert_eq!(
-        Priorities::new(&bucket, []).unwrap_err().to_string(),
-        "count is 0: must be from 1 to 64"
-    );
+    let class = |reserve| PriorityClass { name: "one".into(), reserve };
+    let of_many = |count| Priorities::new(&bucket, vec![class(0); count]).err();
+    assert!(of_many(1).is_none() && of_many(64).is_none());
+    for count in [0, 65] {
+        let text = format!("count is {count}: must be from 1 to 64");
+        assert_eq!(of_many(count).unwrap().to_string(), text);
+    }
     assert!(Priorities::by_percent(&bucket, [("most", 90)]).is_ok());
     assert!(Priorities::by_percent(compose::Gate::new(&bucket), [("most", 90)]).is_ok());
 }

@@ -1,5 +1,7 @@
 //! Classes of requests, each of which leaves a reserve to the more important ones.
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use core::fmt;
 
 use crate::config::error::ConfigError;
@@ -8,10 +10,10 @@ use crate::decision::grant::Grant;
 use crate::limiter::leaving::Leaving;
 
 /// A class of requests: its name, and the permits that it leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityClass {
     /// The name, which answers tell.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The permits that have to remain when a request of this class is granted: 0 for the most important one.
     pub reserve: u64,
 }
@@ -19,8 +21,8 @@ pub struct PriorityClass {
 /// Classes of requests over one limiter: a class is refused while less than its reserve would remain.
 ///
 /// So, as the limiter runs low, batches are refused first, then ordinary requests, and critical ones last. A reserve
-/// is no reservation: more important classes may take all of it. Takes no memory beside the limiter and the classes,
-/// and costs what [`try_acquire_leaving`](Leaving::try_acquire_leaving) does.
+/// is no reservation: more important classes may take all of it. Takes no memory beside the limiter and the list of
+/// classes, which is allocated once, and costs what [`try_acquire_leaving`](Leaving::try_acquire_leaving) does.
 ///
 /// Decisions are exact, whatever other callers do. A reserve may be changed only with the whole value, and a limiter
 /// that is lowered below a reserve refuses its class.
@@ -47,30 +49,37 @@ pub struct PriorityClass {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Priorities<L, const N: usize> {
+pub struct Priorities<L> {
     limiter: L,
-    classes: [PriorityClass; N],
+    classes: Box<[PriorityClass]>,
 }
 
 /// The refusal of a request, with the class that it was of.
+///
+/// Borrows the class, so that a refusal neither allocates nor counts who holds the name. To return it further than the
+/// classes live, take the `denied` of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RefusedClass {
+pub struct RefusedClass<'a> {
     /// The class. A request of a class that there is not is refused as one of the last class.
-    pub class: PriorityClass,
+    pub class: &'a PriorityClass,
     /// The denial, with the wait until the request can be granted and leave the reserve.
     pub denied: Denied,
 }
 
-impl<L: Leaving, const N: usize> Priorities<L, N> {
-    /// Creates classes that leave so many permits of `limiter`, whose limit is looked at now.
+impl<L: Leaving> Priorities<L> {
+    /// Creates classes that leave so many permits of `limiter`, whose limit is looked at now. Allocates.
     ///
     /// # Errors
     ///
     /// * [`ConfigError::Reserve`] if a reserve is the limit or more: nothing would ever be granted.
     /// * [`ConfigError::Count`] if there are no classes, or more than 64.
-    pub fn new(limiter: L, classes: [PriorityClass; N]) -> Result<Priorities<L, N>, ConfigError> {
-        if !(1..=64).contains(&N) {
-            return Err(ConfigError::Count { count: N });
+    pub fn new(
+        limiter: L,
+        classes: impl IntoIterator<Item = PriorityClass>,
+    ) -> Result<Priorities<L>, ConfigError> {
+        let classes: Box<[PriorityClass]> = classes.into_iter().collect();
+        if !(1..=64).contains(&classes.len()) {
+            return Err(ConfigError::Count { count: classes.len() });
         }
         let limit = limit_of(&limiter);
         match classes.iter().find(|class| class.reserve >= limit) {
@@ -80,19 +89,19 @@ impl<L: Leaving, const N: usize> Priorities<L, N> {
     }
 
     /// Creates classes that leave so many percent of the limit that `limiter` has now, rounded up to
-    /// whole permits.
+    /// whole permits. Allocates.
     ///
     /// # Errors
     ///
     /// As for [`new`](Priorities::new).
-    pub fn by_percent(
+    pub fn by_percent<N: Into<Cow<'static, str>>>(
         limiter: L,
-        classes: [(&'static str, u8); N],
-    ) -> Result<Priorities<L, N>, ConfigError> {
+        classes: impl IntoIterator<Item = (N, u8)>,
+    ) -> Result<Priorities<L>, ConfigError> {
         let limit = u128::from(limit_of(&limiter));
-        let classes = classes.map(|(name, percent)| {
+        let classes = classes.into_iter().map(|(name, percent)| {
             let reserve = (limit * u128::from(percent)).div_ceil(100);
-            PriorityClass { name, reserve: u64::try_from(reserve).unwrap_or(u64::MAX) }
+            PriorityClass { name: name.into(), reserve: u64::try_from(reserve).unwrap_or(u64::MAX) }
         });
         Priorities::new(limiter, classes)
     }
@@ -106,7 +115,7 @@ impl<L: Leaving, const N: usize> Priorities<L, N> {
     ///
     /// [`RefusedClass`], with the denial of [`try_acquire_leaving`](Leaving::try_acquire_leaving).
     #[inline]
-    pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+    pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
         let class = self.class(class);
         self.limiter
             .try_acquire_leaving(permits, class.reserve)
@@ -118,16 +127,16 @@ impl<L: Leaving, const N: usize> Priorities<L, N> {
     /// # Errors
     ///
     /// As for [`try_acquire`](Priorities::try_acquire).
-    pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+    pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
         let class = self.class(class);
         self.limiter
             .peek_leaving(permits, class.reserve)
             .map_err(|denied| RefusedClass { class, denied })
     }
 
-    /// Returns the classes.
+    /// Returns the classes, the most important one first if they were given so.
     #[must_use]
-    pub fn classes(&self) -> &[PriorityClass; N] {
+    pub fn classes(&self) -> &[PriorityClass] {
         &self.classes
     }
 
@@ -137,9 +146,9 @@ impl<L: Leaving, const N: usize> Priorities<L, N> {
         &self.limiter
     }
 
-    fn class(&self, class: usize) -> PriorityClass {
+    fn class(&self, class: usize) -> &PriorityClass {
         // There is at least one.
-        self.classes[class.min(N - 1)]
+        &self.classes[class.min(self.classes.len() - 1)]
     }
 }
 
@@ -152,7 +161,7 @@ fn limit_of(limiter: &impl Leaving) -> u64 {
     }
 }
 
-impl fmt::Display for RefusedClass {
+impl fmt::Display for RefusedClass<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PriorityClass { name, reserve } = self.class;
         match reserve {
@@ -162,7 +171,7 @@ impl fmt::Display for RefusedClass {
     }
 }
 
-impl core::error::Error for RefusedClass {
+impl core::error::Error for RefusedClass<'_> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         Some(&self.denied)
     }

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::share::{ShareGrant, Shares};
+use sluicegate::share::{Priorities, ShareGrant, Shares};
 use sluicegate::{Denied, Grant, KeyedLimiter, TokenBucket};
 
-use crate::kind::common::{ClassPolicy, ShareGroup};
+use crate::kind::common::{ClassPolicy, ShareGroup, priorities};
 use crate::{Kind, SharedClock, Unbuildable};
 
 /// The limiter that all keys of a `shares` or a `priorities` have in common. A key is a tenant, or tells the class.
@@ -29,7 +29,7 @@ pub struct CommonLimiter {
 
 enum Parts {
     Shares(Box<Shares<Vec<u8>, SharedClock>>),
-    Classes { bucket: Box<TokenBucket<SharedClock>>, reserves: Vec<u64> },
+    Classes(Box<Priorities<TokenBucket<SharedClock>>>),
 }
 
 /// The source of a tenant's permits.
@@ -72,12 +72,10 @@ impl CommonLimiter {
                 (Parts::Shares(shares), places(keys), others)
             }
             Kind::Priorities { quota, classes } => {
-                Kind::check_reserves(*quota, classes)?;
-                let reserves: Vec<u64> = classes.iter().map(|class| class.reserve).collect();
+                let priorities = Box::new(priorities(*quota, classes, clock)?);
                 let keys = classes.iter().map(|class: &ClassPolicy| &class.values[..]);
-                let (places, others) = (places(keys), reserves.len() - 1);
-                let bucket = Box::new(TokenBucket::with_clock(*quota, clock));
-                (Parts::Classes { bucket, reserves }, places, others)
+                // A class that there is not counts as the last one.
+                (Parts::Classes(priorities), places(keys), usize::MAX)
             }
             _ => return Ok(None),
         };
@@ -110,8 +108,9 @@ impl CommonLimiter {
                 counter.fetch_add(permits, Relaxed);
                 Ok(granted)
             }
-            Parts::Classes { bucket, reserves } => {
-                Ok((bucket.try_acquire_leaving(permits, reserves[place])?, None))
+            Parts::Classes(priorities) => {
+                let granted = priorities.try_acquire(place, permits);
+                Ok((granted.map_err(|refused| refused.denied)?, None))
             }
         }
     }
@@ -126,8 +125,9 @@ impl CommonLimiter {
         let place = self.place(key);
         match &self.limiter {
             Parts::Shares(shares) => shares.peek(place, key, permits).map(told),
-            Parts::Classes { bucket, reserves } => {
-                Ok((bucket.peek_leaving(permits, reserves[place])?, None))
+            Parts::Classes(priorities) => {
+                let granted = priorities.peek(place, permits);
+                Ok((granted.map_err(|refused| refused.denied)?, None))
             }
         }
     }
@@ -222,8 +222,8 @@ impl KeyedLimiter<[u8]> for CommonLimiter {
     /// Makes the bucket of all classes full. The share of a tenant stays: what it has used is gone from the limit for all,
     /// which the shares of the others rely on.
     fn reset(&self, _: &[u8]) {
-        if let Parts::Classes { bucket, .. } = &self.limiter {
-            bucket.reset();
+        if let Parts::Classes(priorities) = &self.limiter {
+            priorities.limiter().reset();
         }
     }
 
@@ -239,28 +239,28 @@ impl KeyedLimiter<[u8]> for CommonLimiter {
                 let groups = (0..).take_while(|&group| shares.share(group).is_some());
                 groups.map(|group| shares.tenants(group)).sum()
             }
-            Parts::Classes { .. } => 0,
+            Parts::Classes(_) => 0,
         }
     }
 
     fn sweep(&self) -> usize {
         match &self.limiter {
             Parts::Shares(shares) => shares.sweep(),
-            Parts::Classes { .. } => 0,
+            Parts::Classes(_) => 0,
         }
     }
 
     fn memory_bytes(&self) -> usize {
         match &self.limiter {
             Parts::Shares(shares) => shares.memory_bytes(),
-            Parts::Classes { .. } => 0,
+            Parts::Classes(_) => 0,
         }
     }
 
     fn healed(&self) -> u64 {
         match &self.limiter {
             Parts::Shares(shares) => shares.healed(),
-            Parts::Classes { bucket, .. } => bucket.healed(),
+            Parts::Classes(priorities) => priorities.limiter().healed(),
         }
     }
 }
@@ -270,7 +270,7 @@ impl fmt::Debug for CommonLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.limiter {
             Parts::Shares(shares) => shares.fmt(f),
-            Parts::Classes { bucket, .. } => bucket.fmt(f),
+            Parts::Classes(priorities) => priorities.limiter().fmt(f),
         }
     }
 }

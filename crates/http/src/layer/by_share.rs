@@ -76,8 +76,8 @@ pub struct ByShare<C: Clock = DefaultClock> {
 /// });
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-pub struct ByPriority<L, const N: usize> {
-    priorities: Arc<Priorities<L, N>>,
+pub struct ByPriority<L> {
+    priorities: Arc<Priorities<L>>,
 }
 
 impl<C: Clock> ByShare<C> {
@@ -92,10 +92,10 @@ impl<C: Clock> ByShare<C> {
     }
 }
 
-impl<L: Leaving, const N: usize> ByPriority<L, N> {
+impl<L: Leaving> ByPriority<L> {
     /// Limits classes of requests by their reserves.
     #[must_use]
-    pub fn new(priorities: Arc<Priorities<L, N>>) -> ByPriority<L, N> {
+    pub fn new(priorities: Arc<Priorities<L>>) -> ByPriority<L> {
         ByPriority { priorities }
     }
 
@@ -122,7 +122,7 @@ impl<C: Clock + Send + Sync + 'static> Take<str> for ByShare<C> {
     }
 }
 
-impl<L: Leaving + 'static, const N: usize> Take<str> for ByPriority<L, N> {
+impl<L: Leaving + 'static> Take<str> for ByPriority<L> {
     fn try_take(&self, class: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         let granted = self.priorities.try_acquire(self.class(class), permits);
         granted
@@ -147,8 +147,8 @@ impl<C: Clock> fmt::Debug for ByShare<C> {
 }
 
 /// Shows the classes.
-impl<L: Leaving, const N: usize> fmt::Debug for ByPriority<L, N> {
+impl<L: Leaving> fmt::Debug for ByPriority<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ByPriority").field(self.priorities.classes()).finish()
+        f.debug_tuple("ByPriority").field(&self.priorities.classes()).finish()
     }
 }

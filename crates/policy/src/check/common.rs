@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use humantime::format_duration;
 use sluicegate::share::Share;
-use sluicegate::{ConfigError, Quota, Rate};
+use sluicegate::{ConfigError, ManualClock, Quota, Rate};
 
 use super::given::{Given, texts, whole};
 use super::key::of_override;
 use super::kinds::{KINDS, KindFields};
 use super::{Checks, messages};
-use crate::kind::common::{ClassPolicy, ShareGroup, kept};
+use crate::kind::common::{ClassPolicy, ShareGroup, kept, priorities};
 use crate::problem::Problem;
 use crate::tree::Node;
 use crate::{KeyField, KeyPart, Kind, Unbuildable};
@@ -139,8 +139,8 @@ impl Checks<'_> {
             }
             classes.push(self.class(quota, node)?);
         }
-        match Kind::check_reserves(quota, &classes) {
-            Ok(()) => Some(Kind::Priorities { quota, classes }),
+        match priorities(quota, &classes, ManualClock::new()) {
+            Ok(_) => Some(Kind::Priorities { quota, classes }),
             Err(error) => self.wrong("classes", node, messages::rule(&error)),
         }
     }

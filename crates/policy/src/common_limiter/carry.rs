@@ -17,10 +17,10 @@ impl CommonLimiter {
     /// it may be lent. Their shares start full. No other call may use this limiter yet.
     pub(crate) fn take_over(&self, old: &CommonLimiter) {
         match (&self.limiter, &old.limiter) {
-            (Parts::Classes { bucket, .. }, Parts::Classes { bucket: old, .. }) => {
-                bucket.restore(&old.snapshot(), Duration::ZERO);
+            (Parts::Classes(new), Parts::Classes(old)) => {
+                new.limiter().restore(&old.limiter().snapshot(), Duration::ZERO);
             }
-            (_, Parts::Classes { bucket, .. }) => self.charge(bucket.peek(0)),
+            (_, Parts::Classes(old)) => self.charge(old.limiter().peek(0)),
             (_, Parts::Shares(shares)) => {
                 self.charge(shares.peek(usize::MAX, STRANGER, 0).map(Grant::from));
             }
@@ -31,7 +31,7 @@ impl CommonLimiter {
         let Ok(state) = state else { return };
         let used = state.limit().saturating_sub(state.remaining());
         match &self.limiter {
-            Parts::Classes { bucket, .. } => _ = bucket.try_acquire_up_to(used),
+            Parts::Classes(priorities) => _ = priorities.limiter().try_acquire_up_to(used),
             Parts::Shares(shares) => {
                 let most = most_granted(used, |permits| {
                     shares.peek(usize::MAX, STRANGER, permits).is_ok()
@@ -57,11 +57,11 @@ impl CommonLimiter {
                     && shares.reconfigure(*quota, groups.iter().map(|group| group.share)).is_ok()
             }
             (
-                Parts::Classes { bucket, .. },
+                Parts::Classes(priorities),
                 Kind::Priorities { classes: before, .. },
                 Kind::Priorities { quota, classes },
             ) if before == classes => {
-                bucket.reconfigure(*quota, Carry::Keep);
+                priorities.limiter().reconfigure(*quota, Carry::Keep);
                 true
             }
             _ => false,

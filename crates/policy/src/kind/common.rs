@@ -3,8 +3,8 @@
 use std::fmt;
 
 use indicatif::HumanCount;
-use sluicegate::share::Share;
-use sluicegate::{ConfigError, Quota};
+use sluicegate::share::{Priorities, PriorityClass, Share};
+use sluicegate::{Clock, ConfigError, Quota, TokenBucket};
 
 use super::{Kind, words};
 
@@ -61,18 +61,19 @@ impl Kind {
             _ => Box::new(std::iter::empty()),
         }
     }
+}
 
-    /// Checks that each reserve leaves something.
-    pub(crate) fn check_reserves(quota: Quota, classes: &[ClassPolicy]) -> Result<(), ConfigError> {
-        if !(1..=64).contains(&classes.len()) {
-            return Err(ConfigError::Count { count: classes.len() });
-        }
-        let limit = quota.burst();
-        match classes.iter().find(|class| class.reserve >= limit) {
-            Some(class) => Err(ConfigError::Reserve { reserve: class.reserve, limit }),
-            None => Ok(()),
-        }
-    }
+/// Returns the limiter of these classes.
+pub(crate) fn priorities<C: Clock + Send + Sync>(
+    quota: Quota,
+    classes: &[ClassPolicy],
+    clock: C,
+) -> Result<Priorities<TokenBucket<C>>, ConfigError> {
+    let classes = classes.iter().map(|ClassPolicy { name, reserve, .. }| PriorityClass {
+        name: name.clone().into(),
+        reserve: *reserve,
+    });
+    Priorities::new(TokenBucket::with_clock(quota, clock), classes)
 }
 
 /// Returns the sum of all assured bursts: the permits that are never lent.
