@@ -67,7 +67,19 @@
 // most the capacity. What it adds counts with what is earned in the span. As far as that is above
 // the clamp, it is not given out; by (4) it is cut off before capacity that held tokens is released.
 // If capacity is released that was never filled, or that a change had emptied, `all` was below the
-// capacity by that much since the credit, so that what is uncovered fits. ∎
+// capacity by that much since the credit, so that what is uncovered fits. (7) A request that leaves a
+// reserve puts nothing back into the root. It takes tokens of shards into transit, with their capacity,
+// and spends from these (1) and from the root (2); it releases the capacity of those that it has spent
+// (4), and puts the others into its shard (1). ∎
+//
+// **Theorem.** When a request that leaves `reserve` is granted, `root + held` without leases is at least
+// that at some instant of the call, after the grant.
+//
+// *Proof.* Nobody else spends what the call has in transit. It asks the root for what it lacks of its
+// permits and of the reserve together, and spends there no more than what it lacks of its permits. The
+// instant is that of the CAS, or, if it lacks no permits, that of the load which finds the word as it was.
+// Then the root held both parts by the reading of the clock, and by (3) in capacity that holds no
+// other tokens; what is in transit makes up for the rest. Tokens in other shards only add to it. ∎
 //
 // A single-word limiter requires only that each clock reading is taken during the call. Here
 // permits are spent without any reading, so spans have to be spans of true time; if threads'
@@ -94,6 +106,7 @@ mod deny;
 pub(crate) mod handle;
 mod in_transit;
 mod lease;
+mod leaving;
 mod line;
 mod per_cpu;
 mod refill_size;
@@ -132,6 +145,7 @@ use self::shards::Shards;
 /// | which shard | each thread of the process has a number from its first call until it ends: the lowest that is free at that call. With no more threads than shards, each thread therefore has a shard of its own; with more, the numbers wrap, and threads share shards. To choose a shard yourself, use [`shard`](Sharded::shard) |
 /// | how many shards | as many as the machine runs threads at once, rounded up to a power of two; [`builder`](Sharded::builder) sets another number |
 /// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
+/// | a request that leaves a reserve ([`Leaving`](crate::share::Leaving)) | is taken from the root, as from a [`TokenBucket`](crate::TokenBucket), so that the reserve is exact: see [`try_acquire_leaving`](Sharded::try_acquire_leaving) |
 /// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
 /// | a quota's debt | is ignored, and there is no `force`. A debt would be in the root, where callers that spend from shards do not look: so each `force` would have to empty all shards, and none could refill until the debt is repaid. For that time, the limiter would be a slower [`TokenBucket`](crate::TokenBucket). Use one for debts |

@@ -73,6 +73,7 @@ fn take_all(limiter: &Sharded<ManualClock>, cpus: &[usize], random: &mut SmallRn
                 assert!(lease.spend(spent) || spent == 0);
                 spent
             }),
+            2..4 => limiter.try_acquire_leaving(permits, 50).map(|grant| grant.permits()),
             _ => limiter.try_acquire(permits).map(|grant| grant.permits()),
         };
         denied = if granted.is_ok() { 0 } else { denied + 1 };

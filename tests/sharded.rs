@@ -7,7 +7,8 @@
 //! * While nothing can have been cut off, what is there is what a token bucket would
 //!   have, to the unit; and it never is more.
 //! * From what is there every answer follows as a token bucket's: the decision, the
-//!   permits, the wait. A request is refused only if there is too little in all.
+//!   permits, the wait. A request is refused only if there is too little in all, with the
+//!   reserve that it leaves.
 //! * Nothing is lost between the root, the shards and the leases.
 //! * After an idle time three quarters of the burst are there at least, and after a
 //!   denial all of it.
@@ -52,6 +53,21 @@ fn shards() -> impl Strategy<Value = usize> + Clone {
     proptest::sample::select(vec![1_usize, 2, 4, 8])
 }
 
+/// Requests that leave a reserve: of one permit or more, most of them near what is there.
+fn leaving() -> impl Strategy<Value = Op> + Clone {
+    let amount = prop_oneof![1 => Just(Amount::Exactly(1)), 1 => any::amount()];
+    let reserve = (0..=17_u64, 0..=1_u64);
+    (0..9_usize, amount, reserve, any::<bool>()).prop_map(
+        |(shard, amount, (parts, more), is_look)| Op::Leaving {
+            shard,
+            amount,
+            parts,
+            more,
+            is_look,
+        },
+    )
+}
+
 /// Operations that take permits, while the clock goes on.
 fn plain_op() -> impl Strategy<Value = Op> + Clone {
     // Most requests are for one permit: these are what shards are for.
@@ -60,6 +76,7 @@ fn plain_op() -> impl Strategy<Value = Op> + Clone {
     prop_oneof![
         10 => (shard.clone(), amount).prop_map(|(shard, amount)| Op::Acquire { shard, amount }),
         3 => (shard, any::amount()).prop_map(|(shard, amount)| Op::UpTo { shard, amount }),
+        4 => leaving(),
         2 => any::amount().prop_map(Op::Peek),
         8 => any::forward().prop_map(Op::Move),
     ]

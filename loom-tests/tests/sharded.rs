@@ -1,6 +1,6 @@
 //! Models of one bucket in many places. What is checked, over every interleaving: while
 //! the clock stands, exactly the burst is admitted. No permit is in two places, and once
-//! all is quiet none is lost.
+//! all is quiet none is lost. Requests that leave a reserve leave it.
 
 use sluicegate::{Quota, quota};
 use sluicegate_loom_tests::shards::{Caller, ask, fill, rest, sharded};
@@ -76,5 +76,47 @@ fn what_is_granted_of_some_is_one_at_least() {
         ];
         let granted: u64 = race(&limiter, callers, |limiter, call| call(limiter)).iter().sum();
         assert_eq!(granted, 1);
+    });
+}
+
+/// A caller of the shard at that index, who asks for some permits and leaves four.
+fn ask_leaving(limiter: &Sharded, (index, permits): (usize, u64)) -> u64 {
+    limiter.shard(index).try_acquire_leaving(permits, 4).map_or(0, |grant| grant.permits())
+}
+
+/// Six are there, in the root, or in two shards too: two for who leaves four.
+#[test]
+fn callers_of_shards_leave_the_reserve_between_them() {
+    for in_shards in [&[][..], &[1], &[1, 1]] {
+        check(2, move || {
+            let limiter = sharded(quota!(1 / second, burst 8), TestClock::new());
+            assert_eq!(ask(&limiter, (1, &[2])), 2);
+            for (index, permits) in in_shards.iter().enumerate() {
+                fill(&limiter, index, *permits);
+            }
+            let granted: u64 = race(&limiter, [(0, 2), (1, 2)], ask_leaving).iter().sum();
+            assert!(granted <= 2, "{granted} of two");
+            assert_eq!(granted + rest(&limiter), 6);
+        });
+    }
+}
+
+/// One in a shard, and three in the root, from where they move into the other shard: who leaves four is granted
+/// nothing, wherever it looks first.
+#[test]
+fn what_moves_between_shards_is_left_once() {
+    check(2, || {
+        let limiter = sharded(quota!(1 / second, burst 8), TestClock::new());
+        assert_eq!(ask(&limiter, (1, &[4])), 4);
+        fill(&limiter, 0, 1);
+        let callers: [fn(&Sharded) -> u64; 2] = [
+            |limiter| ask_leaving(limiter, (0, 1)),
+            |limiter| {
+                drop(limiter.shard(1).lease(3));
+                0
+            },
+        ];
+        assert_eq!(race(&limiter, callers, |limiter, call| call(limiter)), [0, 0]);
+        assert_eq!(rest(&limiter), 4);
     });
 }

@@ -139,7 +139,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     /// Does the same by a reading of the clock.
     #[inline(always)]
-    pub(super) fn spend_by<const SPEND: bool>(
+    pub(crate) fn spend_by<const SPEND: bool>(
         &self,
         now_nanos: u64,
         charge: impl Fn(&Terms, i64) -> Charge,

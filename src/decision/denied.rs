@@ -175,6 +175,9 @@ impl Denied {
             Denied::TooLarge { limit, which } => {
                 Denied::TooLarge { limit: limit.saturating_sub(reserve), which }
             }
+            Denied::Leased { limit, which } => {
+                Denied::Leased { limit: limit.saturating_sub(reserve), which }
+            }
             other => other,
         }
     }

@@ -108,15 +108,30 @@ impl<C: Clock> Sharded<C> {
     }
 
     /// Takes `permits` from anywhere: what is in transit, the root, other shards.
-    fn steal(
+    fn steal(&self, moving: InTransit<'_>, now_nanos: u64, permits: u64) -> Result<Grant, Denied> {
+        self.gather::<false>(moving, now_nanos, permits, 0)
+    }
+
+    /// Does the same, if `LEAVES` so that `reserve` permits at least remain in transit and in the root.
+    #[inline(always)]
+    pub(super) fn gather<const LEAVES: bool>(
         &self,
         mut moving: InTransit<'_>,
         now_nanos: u64,
         permits: u64,
+        reserve: u64,
     ) -> Result<Grant, Denied> {
+        let together = permits + reserve;
         loop {
             let from_root = permits.saturating_sub(moving.tokens);
-            let shortfall = match self.root.refill(now_nanos, 0, from_root) {
+            let drawn = if LEAVES {
+                // The part of the reserve that is not in transit has to be there.
+                let stays = together.saturating_sub(moving.tokens.max(permits));
+                self.root.draw_leaving(now_nanos, from_root, stays)
+            } else {
+                self.root.refill(now_nanos, 0, from_root)
+            };
+            let shortfall = match drawn {
                 Ok(grant) => {
                     moving.tokens -= permits - from_root;
                     self.close_now(&mut moving);
@@ -128,16 +143,21 @@ impl<C: Clock> Sharded<C> {
             };
             let in_root = shortfall.remaining();
             let outside = moving.tokens + self.shards.left_beside(moving.index());
-            if in_root + outside < permits {
+            if in_root + outside < together {
                 let index = moving.index();
                 drop(moving);
                 // The capacity in transit may have to be released, too. If there are enough permits
                 // by then, any wait will do.
                 let lookup = CacheLookup { returns: self.returns(), now_nanos: None };
-                let denied = Denied::Wait(shortfall.of_all(permits, outside));
-                return self.find(index, permits, lookup).and(Err(denied));
+                let denied = Denied::Wait(shortfall.of_all(together, outside));
+                let found = if LEAVES {
+                    self.find_leaving(index, together, lookup)
+                } else {
+                    self.find(index, together, lookup)
+                };
+                return found.and(Err(denied));
             }
-            moving.steal(permits.saturating_sub(in_root));
+            moving.steal(together.saturating_sub(in_root));
         }
     }
 

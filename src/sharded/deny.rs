@@ -6,6 +6,7 @@
 
 use crate::decision::denial_cache::CachedDenial;
 use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
 use super::Sharded;
@@ -50,13 +51,33 @@ impl<C: Clock> Sharded<C> {
         &self,
         index: usize,
         permits: u64,
+        lookup: CacheLookup,
+    ) -> Result<Reading, Denied> {
+        self.find_for::<false>(index, permits, lookup)
+    }
+
+    /// Does the same for a request that leaves a reserve, of which `permits` are both together.
+    pub(super) fn find_leaving(
+        &self,
+        index: usize,
+        permits: u64,
+        lookup: CacheLookup,
+    ) -> Result<Reading, Denied> {
+        self.find_for::<true>(index, permits, lookup)
+    }
+
+    #[inline(always)]
+    fn find_for<const LEAVES: bool>(
+        &self,
+        index: usize,
+        permits: u64,
         CacheLookup { returns, now_nanos }: CacheLookup,
     ) -> Result<Reading, Denied> {
         let reading = self.root.look_at(now_nanos.unwrap_or_else(|| self.clock().now_nanos()));
         if permits <= reading.permits() {
             return Ok(reading);
         }
-        self.seek(index, permits, reading).map_err(|Lack { denied, now_nanos, most }| {
+        self.seek::<LEAVES>(index, permits, reading).map_err(|Lack { denied, now_nanos, most }| {
             if let Denied::Wait(shortfall) = &denied
                 && permits <= most
             {
@@ -67,14 +88,34 @@ impl<C: Clock> Sharded<C> {
         })
     }
 
-    /// Returns the denial of `permits`, given the reading of the root; `None` if there are enough.
-    pub(super) fn refusal(&self, permits: u64, reading: Reading) -> Option<Denied> {
-        self.seek(0, permits, reading).err().map(|lack| lack.denied)
+    /// Returns the answer to a request for `permits`, if `LEAVES` one that leaves `reserve` more. Takes nothing.
+    #[inline(always)]
+    pub(super) fn look_for<const LEAVES: bool>(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, Denied> {
+        let together = permits + reserve;
+        let (outside, _) = self.shards.look();
+        let reading = self.root.look_at(self.clock().now_nanos());
+        let forecast = reading.forecast().paid_off().with_more(outside as i64);
+        if together > forecast.remaining()
+            && let Err(Lack { denied, .. }) = self.seek::<LEAVES>(0, together, reading)
+        {
+            return Err(denied);
+        }
+        let forecast = forecast.with_more(0_i64.saturating_sub_unsigned(permits));
+        Ok(Grant { permits, forecast })
     }
 
     /// Checks whether the root, as it was read, and the shards together have `permits`. If not,
     /// releases the empty capacity that the request needs, and checks again.
-    fn seek(&self, index: usize, permits: u64, reading: Reading) -> Result<Reading, Lack> {
+    fn seek<const LEAVES: bool>(
+        &self,
+        index: usize,
+        permits: u64,
+        reading: Reading,
+    ) -> Result<Reading, Lack> {
         let mut seen = self.see(reading);
         if seen.has(permits) {
             return Ok(reading);
@@ -84,9 +125,11 @@ impl<C: Clock> Sharded<C> {
         // Empty capacity is released if what is missing could be earned in it, or cannot be earned
         // without it; and also near the limit, where little will be refilled now, and capacity that
         // is still reserved when all callers fall silent is missing from the next burst. A request
-        // that no wait can satisfy needs none.
+        // that no wait can satisfy needs none. Of one that leaves a reserve, what is missing is often
+        // less than the empty capacity of shards in use: it stays with them, as long as the root can earn
+        // what is missing.
         let limit = reading.limit().saturating_sub(leased);
-        let is_needed = permits <= seen.there() + spare
+        let is_needed = !LEAVES && permits <= seen.there() + spare
             || permits <= limit && permits > limit.saturating_sub(spare)
             || self.shards.refill_of(seen.there()) == 0;
         if spare > 0 && is_needed && permits <= reading.limit() {

@@ -7,6 +7,7 @@ use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 use crate::decision::receipt::Receipt;
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 use crate::time::clock::Clock;
 
 use super::Sharded;
@@ -40,6 +41,15 @@ impl<C: Clock> Shard<'_, C> {
     /// As for [`Sharded::try_acquire_up_to`].
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_up_to_at(self.index, permits)
+    }
+
+    /// Does the same as [`Sharded::try_acquire_leaving`], through this shard.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sharded::try_acquire_leaving`].
+    pub fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.limiter.acquire_leaving(|| self.index, permits, reserve)
     }
 }
 
@@ -87,6 +97,16 @@ impl<C: Clock + Send + Sync> Limiter for Shard<'_, C> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+impl<C: Clock + Send + Sync> Leaving for Shard<'_, C> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.try_acquire_leaving(permits, reserve)
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_leaving(permits, reserve)
     }
 }
 

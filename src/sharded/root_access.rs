@@ -111,6 +111,21 @@ impl<C: Clock> BucketCore<C, Reserved> {
         drawn.map(Spent::grant).map_err(Denied::from)
     }
 
+    /// Takes all of `permits`, or none if fewer than `reserve` would remain in the word, by a clock that was read at
+    /// `now_nanos`. With 0 permits, only looks whether the reserve is there. A refusal is that of both together.
+    pub(crate) fn draw_leaving(
+        &self,
+        now_nanos: u64,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, Denied> {
+        let charge = move |terms: &Terms, balance| {
+            let together = all_of(permits.saturating_add(reserve), terms, balance);
+            together.and_then(|_| all_of(permits, terms, balance))
+        };
+        self.spend_by::<true>(now_nanos, charge).map(Spent::grant)
+    }
+
     /// Reserves capacity for `permits`: it is no longer the word's.
     pub(crate) fn reserve(&self, permits: u64) {
         self.line.reserved.reserve(permits);

@@ -8,6 +8,7 @@ use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 use crate::decision::receipt::Receipt;
 use crate::limiter::Limiter;
+use crate::limiter::leaving::{Leaving, counted_beside};
 use crate::thread_index::thread_index;
 use crate::time::clock::Clock;
 
@@ -77,16 +78,60 @@ impl<C: Clock> Sharded<C> {
     ///
     /// As for [`try_acquire`](Sharded::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        let (outside, _) = self.shards.look();
-        let reading = self.root.look_at(self.clock().now_nanos());
-        let forecast = reading.forecast().paid_off().with_more(outside as i64);
-        if permits > forecast.remaining()
-            && let Some(denied) = self.refusal(permits, reading)
-        {
-            return Err(denied);
-        }
-        let forecast = forecast.with_more(0_i64.saturating_sub_unsigned(permits));
-        Ok(Grant { permits, forecast })
+        self.look_for::<false>(permits, 0)
+    }
+
+    /// Takes all of `permits`, or none if fewer than `reserve` would remain.
+    ///
+    /// A request of less importance leaves so much for others: see [`Leaving`]. Exact: at the instant of the
+    /// grant, at least the reserve remains in the root and in what this call is moving between shards, which
+    /// nobody else can take. Permits in leases do not count.
+    ///
+    /// Such a request never spends from a shard by itself. It costs what it costs a
+    /// [`TokenBucket`](crate::TokenBucket): a compare-and-swap on the line that all callers share. If the root has too
+    /// few, it first takes the tokens of shards, which then spend from the root or from this caller's shard. So ask
+    /// by [`try_acquire`](Sharded::try_acquire) for the class with the reserve 0. A denial looks at all shards,
+    /// unless it is cached; it releases the empty capacity of shards, which interrupts
+    /// [CPUs](Sharded#shards-of-cpus), only near the limit, or if permits and reserve together are nearly the whole
+    /// burst.
+    ///
+    /// Lock-free; does not allocate; reads the clock one to five times. In all else the same as
+    /// [`try_acquire`](Sharded::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] with the shortest wait after which `permits` and `reserve` are there together.
+    /// * [`Denied::Leased`] if leases and receipts hold the capacity for some of both.
+    /// * [`Denied::TooLarge`] if both are more than the burst.
+    ///
+    /// The limit that the last two tell is without the reserve.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(ManualClock::new()).build()?;
+    /// limiter.try_acquire(1)?;
+    /// // Batches leave a half to others.
+    /// assert!(limiter.try_acquire_leaving(499, 500).is_ok());
+    /// assert!(limiter.try_acquire_leaving(1, 500).is_err());
+    /// assert!(limiter.try_acquire(500).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.acquire_leaving(thread_index, permits, reserve)
+    }
+
+    /// Returns the answer that [`try_acquire_leaving`](Sharded::try_acquire_leaving) would give now, without taking
+    /// anything. In all else the same as [`peek`](Sharded::peek).
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire_leaving`](Sharded::try_acquire_leaving).
+    pub fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let kept = counted_beside(permits, reserve);
+        self.look_for::<true>(permits, kept).map_err(|denied| denied.leaving(reserve))
     }
 
     /// Adds `permits` to the balance, at most to full.
@@ -258,5 +303,15 @@ impl<C: Clock + Send + Sync> Limiter for Sharded<C> {
 
     fn healed(&self) -> u64 {
         self.healed()
+    }
+}
+
+impl<C: Clock + Send + Sync> Leaving for Sharded<C> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.try_acquire_leaving(permits, reserve)
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.peek_leaving(permits, reserve)
     }
 }

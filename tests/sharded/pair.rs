@@ -31,6 +31,15 @@ pub(crate) enum Op {
         amount: Amount,
     },
     Peek(Amount),
+    /// The reserve is so many 16ths of what is there beside the permits, and one or none more. Takes nothing if
+    /// `is_look`.
+    Leaving {
+        shard: usize,
+        amount: Amount,
+        parts: u64,
+        more: u64,
+        is_look: bool,
+    },
     Credit(Amount),
     Lease {
         shard: usize,
@@ -124,21 +133,37 @@ impl<'l, 'c> Pair<'l, 'c> {
             Op::Acquire { shard, amount } => {
                 let permits = self.permits(amount);
                 let answer = self.limiter.shard(shard).try_acquire(permits);
-                self.admit(shard, permits, answer, |mirror| mirror.try_acquire(now, permits));
+                self.admit(shard, (permits, 0), answer, |mirror| mirror.try_acquire(now, permits));
             }
             Op::UpTo { shard, amount } => {
                 let permits = self.permits(amount);
                 let answer = self.limiter.shard(shard).try_acquire_up_to(permits);
                 self.note(shard, permits);
                 // The last that it asked for was one.
-                self.admit(shard, 1, answer, |mirror| mirror.try_acquire_up_to(now, permits));
+                self.admit(shard, (1, 0), answer, |mirror| mirror.try_acquire_up_to(now, permits));
             }
             Op::Peek(amount) => {
                 let permits = self.permits(amount);
                 let said = Said::from(self.limiter.peek(permits));
                 if !self.is_behind() {
                     let expected = self.mirror.peek(now, permits);
-                    assert_eq!(said, self.beside_leases(permits, expected));
+                    assert_eq!(said, self.beside_leases((permits, 0), expected));
+                }
+            }
+            Op::Leaving { shard, amount, parts, more, is_look } => {
+                let permits = self.permits(amount);
+                let there = self.mirror.remaining(now).saturating_sub(permits);
+                let reserve = (u128::from(there) * u128::from(parts) / 16) as u64 + more;
+                let both = (permits, reserve);
+                let asked =
+                    (if permits == 0 { 0 } else { permits.saturating_add(reserve) }, reserve);
+                if !is_look {
+                    let answer = self.limiter.shard(shard).try_acquire_leaving(permits, reserve);
+                    self.admit(shard, asked, answer, |mirror| mirror.leaving(now, true, both));
+                } else if !self.is_behind() {
+                    let said = Said::from(self.limiter.peek_leaving(permits, reserve));
+                    let expected = self.mirror.leaving(now, false, both);
+                    assert_eq!(said, self.beside_leases(asked, expected));
                 }
             }
             Op::Credit(amount) => {

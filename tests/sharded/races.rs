@@ -5,7 +5,8 @@
 //! Under Miri the same tests run for a few turns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread;
 use std::time::Duration;
 
@@ -83,6 +84,10 @@ fn take<C: Clock + Sync>(limiter: &Sharded<C>, random: &mut SmallRng) -> u64 {
             0
         }
         5 => limiter.shard(random.random_range(0..9)).try_acquire(1).map_or(0, |_| 1),
+        6 => {
+            let reserve = 20 * permits;
+            limiter.try_acquire_leaving(permits, reserve).map_or(0, |grant| grant.permits())
+        }
         _ => limiter.try_acquire(1).map_or(0, |_| 1),
     }
 }
@@ -136,6 +141,50 @@ fn no_permit_is_lost_while_threads_take_and_steal_and_lease() {
             admitted.fetch_add(permits, Relaxed);
         });
         assert_eq!(admitted.into_inner() + drain(&limiter), 20_000, "{threads} on {shards}");
+    }
+}
+
+/// One thread spends by way of its shard, and moves permits by leases. What it was granted before a call began counts
+/// beside what that call leaves.
+#[test]
+fn who_leaves_a_reserve_never_touches_it_while_others_fill_their_shards() {
+    const PERMITS: u64 = 20_000;
+    const RESERVE: u64 = 3_000;
+
+    for (_, shards) in CROWDS {
+        for round in 0..if cfg!(miri) { 1 } else { 20 } {
+            let limiter = beside_room(PERMITS, shards, ManualClock::new());
+            let leaving = |permits| {
+                limiter.try_acquire_leaving(permits, RESERVE).map_or(0, |grant| grant.permits())
+            };
+            let spent = AtomicU64::new(0);
+            let mut left = thread::scope(|scope| {
+                let spender = scope.spawn(|| {
+                    let random = &mut SmallRng::seed_from_u64(round);
+                    for _ in 0..turns(8) {
+                        let permits = match random.random_range(0..16) {
+                            0 => drop_half(limiter.lease(random.random_range(1..200))),
+                            _ => limiter.try_acquire(1).map_or(0, |_| 1),
+                        };
+                        spent.fetch_add(permits, Release);
+                    }
+                });
+                let random = &mut SmallRng::seed_from_u64(round + 100);
+                let mut left = 0;
+                while !spender.is_finished() {
+                    let before = spent.load(Acquire);
+                    let granted = leaving(random.random_range(1..=5));
+                    left += granted;
+                    assert!(granted == 0 || before + left + RESERVE <= PERMITS, "{before} {left}");
+                }
+                left
+            });
+            let rest = std::iter::repeat_with(|| leaving(1)).take_while(|granted| *granted > 0);
+            left += rest.sum::<u64>();
+            let there = PERMITS - spent.into_inner() - left;
+            assert!(there <= RESERVE, "{there} are there, and were refused");
+            assert_eq!(drain(&limiter), there);
+        }
     }
 }
 

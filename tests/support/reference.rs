@@ -94,6 +94,24 @@ impl Mirror {
         self.decide(now_nanos, false, |mirror, balance| mirror.all_of(permits, balance))
     }
 
+    /// Takes `permits`, or looks, if `reserve` more are there; that may be more than can be.
+    pub(crate) fn leaving(
+        &mut self,
+        now_nanos: u64,
+        spends: bool,
+        (permits, reserve): (u64, u64),
+    ) -> Said {
+        self.decide(now_nanos, spends, |mirror, balance| {
+            let kept = if permits == 0 { 0 } else { reserve };
+            let refused = |refusal| match refusal {
+                Refusal::Never { limit } => Refusal::Never { limit: limit.saturating_sub(reserve) },
+                until @ Refusal::Until(_) => until,
+            };
+            mirror.all_of(permits.saturating_add(kept), balance).map_err(refused)?;
+            mirror.all_of(permits, balance)
+        })
+    }
+
     pub(crate) fn try_acquire_up_to(&mut self, now_nanos: u64, permits: u64) -> Said {
         self.decide(now_nanos, true, |mirror, balance| {
             let there = whole(&(balance.max(&BigInt::zero()) / &mirror.plan.token));

@@ -180,15 +180,35 @@ thread_local! {
     static FENCES: Cell<u32> = const { Cell::new(0) };
 }
 
-#[test]
-fn calls_of_a_limiter_at_its_limit_interrupt_nobody() {
+/// Returns a limiter that counts its fences, if this system has slots.
+fn counting_fences() -> Option<Sharded<ManualClock>> {
     let counted = |cpu| {
         FENCES.set(FENCES.get() + 1);
         fence(cpu)
     };
-    let Some(per_cpu) = slots(counted) else { return };
-    let shards = Shards::new(2, Some(per_cpu));
-    let limiter = Sharded::of(quota!(1_000 / second), shards, ManualClock::new());
+    let shards = Shards::new(2, Some(slots(counted)?));
+    Some(Sharded::of(quota!(1_000 / second), shards, ManualClock::new()))
+}
+
+#[test]
+fn requests_that_leave_a_reserve_interrupt_nobody_while_the_root_has_it_or_can_earn_it() {
+    let Some(limiter) = counting_fences() else { return };
+    assert_eq!((0..600).filter(|_| limiter.try_acquire(1).is_ok()).count(), 600);
+    let (_, spare) = limiter.shards.look();
+    assert!(spare > 0, "slots in use have empty capacity");
+    FENCES.set(0);
+    assert!(limiter.try_acquire_leaving(1, 200).is_ok());
+    for _ in 0..1_000 {
+        assert!(limiter.try_acquire_leaving(1, 450).is_err());
+        assert!(limiter.peek_leaving(1, 450).is_err());
+        limiter.clock().advance(Duration::from_micros(1));
+    }
+    assert_eq!((FENCES.get(), limiter.shards.look().1), (0, spare));
+}
+
+#[test]
+fn calls_of_a_limiter_at_its_limit_interrupt_nobody() {
+    let Some(limiter) = counting_fences() else { return };
     let granted = (0..2_000).filter(|_| limiter.try_acquire(1).is_ok()).count();
     assert_eq!(granted, 1_000);
     FENCES.set(0);

@@ -32,16 +32,17 @@ impl<'l> Pair<'l, '_> {
         }
     }
 
+    /// A caller of the shard was answered, who asked for so many permits, of which some had only to be there.
     pub(super) fn admit(
         &mut self,
         shard: usize,
-        permits: u64,
+        (permits, reserve): (u64, u64),
         answer: Result<Grant, Denied>,
         mirror: impl Fn(&mut Mirror) -> Said,
     ) {
         let shard = shard % self.refused.len();
         let (now_nanos, there) = (self.clock.now_nanos(), self.there_before());
-        let expected = self.beside_leases(permits, mirror(&mut self.mirror.clone()));
+        let expected = self.beside_leases((permits, reserve), mirror(&mut self.mirror.clone()));
         let said = Said::from(answer);
         if let Ok(grant) = answer {
             self.losses += 1;
@@ -90,10 +91,12 @@ impl<'l> Pair<'l, '_> {
     }
 
     /// No wait is named for what cannot be granted as long as leases hold their capacity.
-    pub(super) fn beside_leases(&self, permits: u64, said: Said) -> Said {
+    pub(super) fn beside_leases(&self, (permits, reserve): (u64, u64), said: Said) -> Said {
         let limit = self.mirror.limit().saturating_sub(self.taken());
         match said {
-            Said::Wait { .. } if permits > limit => Said::Leased { limit },
+            Said::Wait { .. } if permits > limit => {
+                Said::Leased { limit: limit.saturating_sub(reserve) }
+            }
             said => said,
         }
     }
