@@ -3,25 +3,35 @@
 //! * they are granted if and only if a request for both together would be, take their own permits only, and
 //!   are denied with its wait;
 //! * so it is behind wrappers, and for keys;
-//! * callers at the same time leave the reserve whole.
+//! * callers at the same time leave the reserve whole;
+//! * a receipt gives back what such a request has taken.
+//!
+//! For `Sharded` with tokens in its shards, random histories check the same (`tests/sharded.rs`).
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluicegate::compose::{Counted, Gate, GateMode, Unlimited};
+use sluicegate::compose::{All, Counted, Gate, GateMode, TopUp, Unlimited};
 use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::share::Leaving;
-use sluicegate::window::{MultiWindow, WindowFromFirst};
+use sluicegate::wait::Queued;
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
 use crate::support::cases::cases;
 
 type Answer = Result<Grant, Denied>;
 
+/// Name of the limiter that grants single permits.
+const LOG: &str = "log";
+
 /// The verbs of a limiter, or of a key.
 struct Verbs<'a> {
     name: &'static str,
     try_acquire: Box<dyn Fn(u64) -> Answer + 'a>,
     peek: Box<dyn Fn(u64) -> Answer + 'a>,
+    /// The look for permits that one request cannot have together.
+    peek_ahead: Box<dyn Fn(u64) -> Answer + 'a>,
     leaving: Box<dyn Fn(u64, u64) -> Answer + 'a>,
     peek_leaving: Box<dyn Fn(u64, u64) -> Answer + 'a>,
 }
@@ -29,11 +39,12 @@ struct Verbs<'a> {
 /// The verbs of one of these limiters, by a pointer to it.
 fn verbs<'a>(name: &'static str, limiter: impl Leaving + 'a) -> Verbs<'a> {
     let limiter: std::rc::Rc<dyn Leaving + 'a> = std::rc::Rc::new(limiter);
-    let [one, two, three, four] = [(); 4].map(|()| limiter.clone());
+    let [one, two, three, four, five] = [(); 5].map(|()| limiter.clone());
     Verbs {
         name,
         try_acquire: Box::new(move |permits| one.try_acquire(permits)),
         peek: Box::new(move |permits| two.peek(permits)),
+        peek_ahead: Box::new(move |permits| five.peek_ahead(permits)),
         leaving: Box::new(move |permits, reserve| three.try_acquire_leaving(permits, reserve)),
         peek_leaving: Box::new(move |permits, reserve| four.peek_leaving(permits, reserve)),
     }
@@ -42,17 +53,22 @@ fn verbs<'a>(name: &'static str, limiter: impl Leaving + 'a) -> Verbs<'a> {
 macro_rules! verbs_of_key {
     ($name:literal, $store:expr) => {{
         let store = std::rc::Rc::new($store);
-        let [one, two, three, four] = [(); 4].map(|()| store.clone());
+        let [one, two, three, four, five] = [(); 5].map(|()| store.clone());
         Verbs {
             name: $name,
             try_acquire: Box::new(move |permits| one.try_acquire(&7, permits)),
             peek: Box::new(move |permits| two.peek(&7, permits)),
+            peek_ahead: Box::new(move |permits| five.peek(&7, permits)),
             leaving: Box::new(move |permits, reserve| {
                 three.try_acquire_leaving(&7, permits, reserve)
             }),
             peek_leaving: Box::new(move |permits, reserve| four.peek_leaving(&7, permits, reserve)),
         }
     }};
+}
+
+fn bucket(burst: u64, clock: &ManualClock) -> TokenBucket<&ManualClock> {
+    TokenBucket::with_clock(quota!(10 / second).with_burst(burst).unwrap(), clock)
 }
 
 /// One of each kind, of about ten in a second.
@@ -83,6 +99,10 @@ fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
             )
             .unwrap(),
         ),
+        verbs(LOG, SlidingLog::with_clock(rate!(10 / second), clock).unwrap()),
+        verbs("weighted", WeightedLog::with_clock(rate!(10 / second), clock).unwrap()),
+        verbs("all", All::new([9, 12].map(|burst| bucket(burst, clock))).unwrap()),
+        verbs("queued", Queued::with_clock(TokenBucket::with_clock(quota, clock), clock)),
         verbs("gate", Gate::new(TokenBucket::with_clock(quota, clock))),
         verbs("counted", Counted::new(Box::new(TokenBucket::with_clock(quota, clock)))),
         verbs_of_key!("keyed", keyed),
@@ -93,6 +113,9 @@ fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
         let minutes = calendar::Calendar::minutes("UTC").unwrap();
         let window = calendar::CalendarWindow::with_clock(10, minutes, clock);
         all.push(verbs("calendar", window.unwrap()));
+        // A Tuesday.
+        let budget = calendar::Budget::with_clock(10, "UTC", clock).unwrap();
+        all.push(verbs("budget", budget.on(calendar::Weekday::Thursday, 13).unwrap()));
     }
     all
 }
@@ -102,7 +125,13 @@ fn expected(twin: &Verbs<'_>, permits: u64, reserve: u64) -> Answer {
     if permits == 0 {
         return (twin.peek)(0);
     }
-    match (twin.peek)(permits.saturating_add(reserve)) {
+    let together = permits.saturating_add(reserve);
+    let together = match twin.name {
+        LOG if permits > 1 => Err(Denied::TooLarge { limit: 1 + reserve.min(9), which: 0 }),
+        LOG => (twin.peek_ahead)(together),
+        _ => (twin.peek)(together),
+    };
+    match together {
         Ok(_) => (twin.try_acquire)(permits),
         Err(Denied::TooLarge { limit, which }) => {
             Err(Denied::TooLarge { limit: limit.saturating_sub(reserve), which })
@@ -159,6 +188,76 @@ fn an_open_gate_has_no_reserve_and_a_closed_one_nothing() {
 }
 
 #[test]
+fn the_limiter_and_the_balance_of_a_top_up_leave_the_reserve_each_by_itself() {
+    let clock = ManualClock::new();
+    let top_up = TopUp::with_balance(bucket(5, &clock), 6);
+    let mut left = Vec::new();
+    for (permits, reserve) in [(2, 3), (2, 3), (1, 3), (1, 3), (1, 2)] {
+        let look = top_up.peek_leaving(permits, reserve);
+        assert_eq!(top_up.try_acquire_leaving(permits, reserve), look);
+        left.push((top_up.limiter().peek(0).unwrap().remaining(), top_up.balance()));
+    }
+    assert_eq!(left, [(3, 6), (3, 4), (3, 3), (3, 3), (2, 3)], "the fourth is denied");
+    let denied = top_up.try_acquire_leaving(1, 3).unwrap_err();
+    assert_eq!(denied, top_up.limiter().try_acquire_leaving(1, 3).unwrap_err());
+    let limit = |reserve| top_up.try_acquire_leaving(7, reserve).unwrap_err().limit();
+    assert_eq!([0, 3, 9].map(limit), [Some(5), Some(2), Some(0)]);
+    top_up.add(10);
+    assert_eq!(
+        [0, 3, 9].map(|reserve| top_up.peek_leaving(14, reserve).unwrap_err().limit()),
+        [Some(13), Some(10), Some(4)]
+    );
+    assert!(top_up.try_acquire_leaving(0, u64::MAX).is_ok());
+}
+
+#[test]
+fn a_limiter_of_which_nothing_is_used_leaves_any_reserve() {
+    let rule = PenaltyRule::new(rate!(1 / minute), std::time::Duration::from_secs(60)).unwrap();
+    let penalty = PenaltyBox::with_clock(rule, ManualClock::new());
+    let limiters: [&dyn Leaving; 2] = [&Unlimited, &penalty];
+    for limiter in limiters {
+        assert!(limiter.try_acquire_leaving(5, u64::MAX).is_ok());
+        assert!(limiter.try_acquire_leaving_revocable(5, 1).unwrap().give_back());
+    }
+    penalty.offend(1);
+    assert_eq!(penalty.try_acquire_leaving(5, 0), penalty.try_acquire(5));
+    assert_eq!(penalty.peek_leaving(5, 0), penalty.peek(5));
+}
+
+#[test]
+fn a_receipt_gives_back_what_a_request_took_that_left_a_reserve() {
+    let clock = ManualClock::new();
+    let limiters: [Box<dyn Leaving + '_>; 9] = [
+        Box::new(bucket(10, &clock)),
+        Box::new(FixedWindow::with_clock(rate!(10 / second), &clock).unwrap()),
+        Box::new(SlidingWindow::with_slots(rate!(10 / second), 20, &clock).unwrap()),
+        Box::new(Gate::new(bucket(10, &clock))),
+        Box::new(Counted::new(bucket(10, &clock))),
+        Box::new(TopUp::new(bucket(10, &clock))),
+        Box::new(TopUp::with_balance(bucket(1, &clock), 10)),
+        Box::new(All::new([10, 20].map(|burst| bucket(burst, &clock))).unwrap()),
+        Box::new(Queued::with_clock(bucket(10, &clock), &clock)),
+    ];
+    for limiter in &limiters {
+        assert!(limiter.try_acquire_leaving_revocable(3, 8).is_err());
+        for _ in 0..2 {
+            let receipt = limiter.try_acquire_leaving_revocable(3, 7).unwrap();
+            assert!(limiter.try_acquire_leaving(1, 7).is_err());
+            assert!(receipt.give_back());
+        }
+        assert!(limiter.try_acquire_leaving(3, 7).is_ok());
+    }
+    // None can be given back here: to a log, or to the root of shards.
+    let log = WeightedLog::with_clock(rate!(10 / second), &clock).unwrap();
+    let sharded = Sharded::builder(quota!(10 / second)).shards(2).clock(&clock).build().unwrap();
+    let limiters: [&dyn Leaving; 2] = [&log, &sharded];
+    for limiter in limiters {
+        assert!(!limiter.try_acquire_leaving_revocable(3, 7).unwrap().give_back());
+        assert_eq!(limiter.peek(0).unwrap().remaining(), 7);
+    }
+}
+
+#[test]
 fn the_bucket_that_keys_without_space_share_keeps_the_reserve() {
     let clock = ManualClock::new();
     let buckets = Buckets::with_clock(quota!(10 / hour), &clock);
@@ -185,7 +284,9 @@ fn callers_at_the_same_time_leave_the_reserve_whole() {
     let bucket = TokenBucket::with_clock(quota!(100_000 / hour), &clock);
     let window = FixedWindow::with_clock(rate!(100_000 / hour), &clock).unwrap();
     let sliding = SlidingWindow::with_slots(rate!(100_000 / hour), 60, &clock).unwrap();
-    let limiters: [&dyn Leaving; 3] = [&bucket, &window, &sliding];
+    let log = SlidingLog::with_clock(rate!(100_000 / hour), &clock).unwrap();
+    let sharded = Sharded::with_clock(quota!(100_000 / hour), &clock);
+    let limiters: [&dyn Leaving; 5] = [&bucket, &window, &sliding, &log, &sharded];
     for limiter in limiters {
         let granted: usize = std::thread::scope(|scope| {
             let ask = || {

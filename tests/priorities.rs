@@ -11,7 +11,9 @@ fn classes_are_refused_one_after_the_other_as_the_limiter_runs_low() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(99 / second), &clock);
     let window = FixedWindow::with_clock(rate!(99 / second), &clock).unwrap();
-    let limiters: [&dyn share::Leaving; 2] = [&bucket, &window];
+    let log = SlidingLog::with_clock(rate!(99 / second), &clock).unwrap();
+    let sharded = Sharded::with_clock(quota!(99 / second), &clock);
+    let limiters: [&dyn share::Leaving; 4] = [&bucket, &window, &log, &sharded];
     for limiter in limiters {
         let priorities = Priorities::by_percent(limiter, PERCENT).unwrap();
         let reserves = priorities.classes().iter().map(|class| class.reserve);

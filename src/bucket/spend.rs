@@ -58,7 +58,21 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
+        self.revocable(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    pub(crate) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.revocable(move |terms, balance| leaving(permits, reserve, terms, balance))
+    }
+
+    /// Takes what `charge` decides, with a receipt.
+    #[inline(always)]
+    fn revocable(&self, charge: impl Fn(&Terms, i64) -> Charge) -> Result<Receipt<'_>, Denied> {
+        let granted = self.spend::<true>(charge)?;
         let (before, after) = (granted.seen.to_bits(), granted.written.to_bits());
         Ok(Receipt::new(granted.grant, &*self.line, Debit::Word { before, after }))
     }

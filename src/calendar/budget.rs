@@ -19,6 +19,7 @@ use crate::time::units;
 use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
 use crate::window::verbs::window_verbs;
 
@@ -168,6 +169,8 @@ window_verbs!(
         self.peek(permits.min(self.core.schedule().least()))
     }
 );
+
+leaving!(Budget<C>, "calendar::Budget::with_clock(2, \"UTC\", &clock)?");
 
 settles!(Budget<C>, core, "calendar::Budget::with_clock(10, \"UTC\", ManualClock::new())?");
 

@@ -11,6 +11,7 @@ use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 
 /// Grants a request only if each of several limiters can grant it.
 ///
@@ -106,7 +107,11 @@ impl<L: Limiter> All<L> {
     /// which one.
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         let scarcity = self.look(|limiter, _| limiter.peek(permits))?;
-        self.take(permits, scarcity.order(), scarcity.grant)
+        self.take(
+            &|limiter| limiter.try_acquire_revocable(permits),
+            scarcity.order(),
+            scarcity.grant,
+        )
     }
 
     /// Takes as many of `permits` as all limiters have, at least one.
@@ -162,9 +167,18 @@ impl<L: Limiter> All<L> {
     /// As for [`try_acquire`](All::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let scarcity = self.look(|limiter, _| limiter.peek(permits))?;
+        self.take_revocable(&scarcity, |limiter| limiter.try_acquire_revocable(permits))
+    }
+
+    /// Takes permits by `take` from each limiter, and keeps the receipts.
+    fn take_revocable<'a>(
+        &'a self,
+        scarcity: &Scarcity,
+        take: impl Fn(&'a L) -> Result<Receipt<'a>, Denied>,
+    ) -> Result<Receipt<'a>, Denied> {
         let mut receipts = Vec::with_capacity(self.limiters.len());
         for which in scarcity.order() {
-            match self.limiters[usize::from(which)].try_acquire_revocable(permits) {
+            match take(&self.limiters[usize::from(which)]) {
                 Ok(receipt) => receipts.push(receipt),
                 Err(denied) => {
                     Receipt::each(scarcity.grant, receipts).give_back();
@@ -212,23 +226,22 @@ impl<L: Limiter> All<L> {
         })
     }
 
-    /// Takes `permits` from the limiters of `order`. It recurses, and each call keeps one
+    /// Takes permits by `take` from the limiters of `order`. It recurses, and each call keeps one
     /// receipt on the stack.
-    fn take(
-        &self,
-        permits: u64,
+    fn take<'a>(
+        &'a self,
+        take: &impl Fn(&'a L) -> Result<Receipt<'a>, Denied>,
         mut order: impl ExactSizeIterator<Item = u8> + Clone,
         scarcest: Grant,
     ) -> Result<Grant, Denied> {
         let is_first = order.len() == self.limiters.len();
         let Some(which) = order.next() else { return Ok(scarcest) };
-        let limiter = &self.limiters[usize::from(which)];
         let receipt =
-            limiter.try_acquire_revocable(permits).map_err(|denied| denied.by(which.into()))?;
+            take(&self.limiters[usize::from(which)]).map_err(|denied| denied.by(which.into()))?;
         let grant = receipt.grant();
         let scarcest =
             if is_first || grant.remaining() < scarcest.remaining() { grant } else { scarcest };
-        self.take(permits, order, scarcest).inspect_err(|_| {
+        self.take(take, order, scarcest).inspect_err(|_| {
             receipt.give_back();
         })
     }
@@ -326,5 +339,33 @@ impl<L: Limiter> Limiter for All<L> {
 
     fn healed(&self) -> u64 {
         self.limiters.iter().map(Limiter::healed).fold(0, u64::saturating_add)
+    }
+}
+
+/// Each of the limiters leaves the reserve.
+impl<L: Leaving> Leaving for All<L> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let scarcity = self.look(|limiter, _| limiter.peek_leaving(permits, reserve))?;
+        self.take(
+            &|limiter| limiter.try_acquire_leaving_revocable(permits, reserve),
+            scarcity.order(),
+            scarcity.grant,
+        )
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let scarcity = self.look(|limiter, _| limiter.peek_leaving(permits, reserve))?;
+        Ok(scarcity.grant)
+    }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        let scarcity = self.look(|limiter, _| limiter.peek_leaving(permits, reserve))?;
+        self.take_revocable(&scarcity, |limiter| {
+            limiter.try_acquire_leaving_revocable(permits, reserve)
+        })
     }
 }

@@ -256,6 +256,16 @@ impl<L: Leaving> Leaving for Counted<L> {
     fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
         self.limiter.peek_leaving(permits, reserve)
     }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        let answer = self.limiter.try_acquire_leaving_revocable(permits, reserve);
+        self.answers.count_whole(permits, answer.as_ref().err());
+        answer
+    }
 }
 
 /// An estimate counts as a grant of all its permits. What its settlement moves is counted apart.

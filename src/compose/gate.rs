@@ -72,6 +72,25 @@ impl Limiter for Unlimited {
     }
 }
 
+/// Grants all, and still has as much.
+impl Leaving for Unlimited {
+    fn try_acquire_leaving(&self, permits: u64, _reserve: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek_leaving(&self, permits: u64, _reserve: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        _reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire_revocable(permits)
+    }
+}
+
 /// Charges nobody, so there is nothing to settle: all that was not used counts as given back.
 impl Settle for Unlimited {
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
@@ -338,6 +357,17 @@ impl<L: Leaving> Leaving for Gate<L> {
         match self.by_mode(permits) {
             None => self.limiter.peek_leaving(permits, reserve),
             Some(answer) => answer,
+        }
+    }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        match self.by_mode(permits) {
+            None => self.limiter.try_acquire_leaving_revocable(permits, reserve),
+            Some(answer) => answer.map(Receipt::free),
         }
     }
 }

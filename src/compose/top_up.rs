@@ -27,6 +27,7 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 
 /// Wraps a limiter and keeps a balance of permits beside it, which pays where the limiter denies.
 ///
@@ -169,19 +170,28 @@ impl<L> TopUp<L> {
         }
     }
 
-    /// Takes all of `permits` from the balance, for a caller that the limiter has denied them, or nothing.
-    fn pay(&self, permits: u64, denied: Denied) -> Result<Grant, Denied> {
-        match self.replace(|balance| balance.checked_sub(permits)) {
+    /// Takes all of `permits` from the balance, for a caller that the limiter has denied them, or nothing if fewer
+    /// than `reserve` would remain.
+    fn pay(&self, permits: u64, reserve: u64, denied: Denied) -> Result<Grant, Denied> {
+        match self.replace(|balance| left_of(balance, permits, reserve)) {
             Some(left) => Ok(paid(permits, left)),
-            None => Err(self.denied(denied)),
+            None => Err(self.denied(reserve, denied)),
+        }
+    }
+
+    /// Returns the answer of `pay`, and takes nothing.
+    fn look(&self, permits: u64, reserve: u64, denied: Denied) -> Result<Grant, Denied> {
+        match left_of(self.balance(), permits, reserve) {
+            Some(left) => Ok(paid(permits, left)),
+            None => Err(self.denied(reserve, denied)),
         }
     }
 
     /// Returns the limiter's denial. An amount that the balance could pay is not too large.
-    fn denied(&self, denied: Denied) -> Denied {
+    fn denied(&self, reserve: u64, denied: Denied) -> Denied {
         match denied {
             Denied::TooLarge { limit, which } => {
-                Denied::TooLarge { limit: limit.max(self.balance()), which }
+                Denied::TooLarge { limit: limit.max(self.balance().saturating_sub(reserve)), which }
             }
             denied => denied,
         }
@@ -196,6 +206,11 @@ impl<L> TopUp<L> {
         })?;
         Some(paid(taken, left))
     }
+}
+
+/// Returns what `permits` leave of a balance, or `None` if that is less than `reserve`.
+fn left_of(balance: u64, permits: u64, reserve: u64) -> Option<u64> {
+    balance.checked_sub(permits).filter(|left| *left >= reserve)
 }
 
 /// Returns a grant by a balance of which so many are `left`.
@@ -214,7 +229,7 @@ fn paid(permits: u64, left: u64) -> Grant {
 impl<L: Limiter> Limiter for TopUp<L> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.try_acquire(permits).or_else(|denied| self.pay(permits, denied))
+        self.limiter.try_acquire(permits).or_else(|denied| self.pay(permits, 0, denied))
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
@@ -224,10 +239,7 @@ impl<L: Limiter> Limiter for TopUp<L> {
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.peek(permits).or_else(|denied| {
-            let left = self.balance().checked_sub(permits).ok_or_else(|| self.denied(denied))?;
-            Ok(paid(permits, left))
-        })
+        self.limiter.peek(permits).or_else(|denied| self.look(permits, 0, denied))
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
@@ -240,10 +252,8 @@ impl<L: Limiter> Limiter for TopUp<L> {
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.limiter.try_acquire_revocable(permits).or_else(|denied| {
-            let grant = self.pay(permits, denied)?;
-            Ok(Receipt::new(grant, self, Debit::Permits(grant.permits())))
-        })
+        let receipt = self.limiter.try_acquire_revocable(permits);
+        receipt.or_else(|denied| Ok(self.receipt(self.pay(permits, 0, denied)?)))
     }
 
     /// Makes the limiter full again. The balance stays.
@@ -258,6 +268,35 @@ impl<L: Limiter> Limiter for TopUp<L> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+/// The limiter and the balance leave the reserve each by itself: one of them pays if it keeps as much.
+impl<L: Leaving> Leaving for TopUp<L> {
+    fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let answer = self.limiter.try_acquire_leaving(permits, reserve);
+        answer.or_else(|denied| self.pay(permits, reserve, denied))
+    }
+
+    fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        let answer = self.limiter.peek_leaving(permits, reserve);
+        answer.or_else(|denied| self.look(permits, reserve, denied))
+    }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        let receipt = self.limiter.try_acquire_leaving_revocable(permits, reserve);
+        receipt.or_else(|denied| Ok(self.receipt(self.pay(permits, reserve, denied)?)))
+    }
+}
+
+impl<L: Limiter> TopUp<L> {
+    /// Returns the receipt of a grant that the balance has paid.
+    fn receipt(&self, grant: Grant) -> Receipt<'_> {
+        Receipt::new(grant, self, Debit::Permits(grant.permits()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
 
 use super::Limiter;
 
@@ -12,9 +13,23 @@ use super::Limiter;
 /// | [`TokenBucket`](crate::TokenBucket), [`Gcra`](crate::Gcra), [`LeakyBucket`](crate::LeakyBucket) | to a fraction of a permit |
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` | as are their counts |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
+/// | `SlidingLog`, `WeightedLog` | in permits. A `WeightedLog` with room for fewer requests than its limit may run out of that room |
+/// | `Budget` | of the amount of a day, today or whenever both are there |
+/// | `Sharded` | to a fraction of a permit, at a `TokenBucket`'s cost instead of a shard's |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as in the wrapped limiter; an open gate has no reserve |
+/// | a `Queued` | as in the wrapped limiter. Callers in line go first, and leave none |
+/// | a [`TopUp`](crate::compose::TopUp) | in the limiter or in the balance, whichever pays: the other one is not counted |
+/// | an `All` | in each of the limiters |
+/// | [`Unlimited`](crate::compose::Unlimited), a [`PenaltyBox`](crate::penalty::PenaltyBox) | nothing is used up, so any reserve is left |
 ///
-/// A `Keyed` of buckets and a `KeyTable` have these verbs for each key.
+/// A `Keyed` of buckets and a `KeyTable` have these verbs for each key; those of an `Each` are behind `with_limiter`. These have
+/// none:
+///
+/// | | because |
+/// |---|---|
+/// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | permits that were given back are in words of their own, so no one step sees them and the rest |
+/// | `Shares` | what may be lent leaves the assured parts already; a reserve for some requests of a tenant would be a limit of that tenant |
+/// | `HotKeys` | a permit of a hot key is spent from a seat, without a look at the others |
 ///
 /// Two uses: priorities, where a class of requests leaves what higher classes may need, and room for a
 /// guarantee to somebody else. The class with the reserve 0 asks by
@@ -69,6 +84,22 @@ pub trait Leaving: Limiter {
     ///
     /// As for [`try_acquire_leaving`](Leaving::try_acquire_leaving).
     fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied>;
+
+    /// Takes permits as [`try_acquire_leaving`](Leaving::try_acquire_leaving) does, and returns a [`Receipt`] that can
+    /// give them back, as that of [`try_acquire_revocable`](Limiter::try_acquire_revocable) can.
+    ///
+    /// Receipts of the default implementation cannot give anything back.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire_leaving`](Leaving::try_acquire_leaving).
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire_leaving(permits, reserve).map(Receipt::spent)
+    }
 }
 
 /// Implements the verbs for `$Limiter`, whose field `core` has them. In examples, `$two` constructs one
@@ -129,6 +160,14 @@ macro_rules! leaving {
             fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
                 self.core.peek_leaving(permits, reserve)
             }
+
+            fn try_acquire_leaving_revocable(
+                &self,
+                permits: u64,
+                reserve: u64,
+            ) -> Result<crate::decision::receipt::Receipt<'_>, Denied> {
+                self.core.try_acquire_leaving_revocable(permits, reserve)
+            }
         }
     };
 }
@@ -159,6 +198,14 @@ macro_rules! through {
 
             fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
                 (**self).peek_leaving(permits, reserve)
+            }
+
+            fn try_acquire_leaving_revocable(
+                &self,
+                permits: u64,
+                reserve: u64,
+            ) -> Result<Receipt<'_>, Denied> {
+                (**self).try_acquire_leaving_revocable(permits, reserve)
             }
         }
     };

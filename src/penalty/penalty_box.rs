@@ -15,6 +15,7 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 
 /// Refuses everything for a time, once a caller has offended a number of times within a period.
 ///
@@ -252,5 +253,24 @@ impl<C: Clock + Send + Sync> Limiter for PenaltyBox<C> {
 
     fn healed(&self) -> u64 {
         self.healed()
+    }
+}
+
+/// Takes nothing, so any reserve is left.
+impl<C: Clock + Send + Sync> Leaving for PenaltyBox<C> {
+    fn try_acquire_leaving(&self, permits: u64, _reserve: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek_leaving(&self, permits: u64, _reserve: u64) -> Result<Grant, Denied> {
+        self.peek(permits)
+    }
+
+    fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        _reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire_revocable(permits)
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod estimates;
 mod kept_estimates;
+mod leaving;
 pub(crate) mod tenant;
 
 use core::fmt;

@@ -17,6 +17,7 @@ use crate::window::log::weighted::WeightedLog as Weighted;
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 
 /// Grants single permits, at most a limit in any window of a given length, exact to the
 /// nanosecond: it remembers when each was granted.
@@ -126,6 +127,7 @@ window_verbs!(
         self.core.peek_ahead(permits)
     }
 );
+leaving!(SlidingLog<C>, "SlidingLog::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(SlidingLog<C>);
 
 /// Grants requests of any size, at most a limit of permits in any window of a given
@@ -255,6 +257,7 @@ impl<C: Clock> WeightedLog<C> {
 }
 
 window_verbs!(WeightedLog<C>, "window::WeightedLog::with_clock(rate!(2 / minute), &clock)?");
+leaving!(WeightedLog<C>, "window::WeightedLog::with_clock(rate!(2 / minute), &clock)?");
 
 impl<C: Clock> WeightedLog<C> {
     /// Returns the length of the ticks in which requests are dated. A request leaves the window

@@ -56,27 +56,43 @@ impl<C: Clock> Days<C> {
 
     #[inline]
     pub(super) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.ask(permits, || self.core.try_acquire(permits))
+        self.ask(permits, 0, || self.core.try_acquire(permits))
     }
 
     pub(super) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         // A denial is then the denial of one permit.
-        self.ask(permits.min(1), || self.core.try_acquire_up_to(permits))
+        self.ask(permits.min(1), 0, || self.core.try_acquire_up_to(permits))
     }
 
     pub(super) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.ask(permits, || self.core.peek(permits))
+        self.ask(permits, 0, || self.core.peek(permits))
+    }
+
+    pub(super) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.ask(permits, reserve, || self.core.try_acquire_leaving(permits, reserve))
+    }
+
+    pub(super) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.ask(permits, reserve, || self.core.peek_leaving(permits, reserve))
+    }
+
+    pub(super) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.ask(permits, reserve, || self.core.try_acquire_leaving_revocable(permits, reserve))
     }
 
     pub(super) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.ask(permits, || self.core.try_acquire_revocable(permits))
+        self.ask(permits, 0, || self.core.try_acquire_revocable(permits))
     }
 
     pub(super) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>
     where
         C: Sync,
     {
-        self.ask(permits, || self.core.try_acquire_settleable(permits))
+        self.ask(permits, 0, || self.core.try_acquire_settleable(permits))
     }
 
     pub(super) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>>
@@ -118,16 +134,22 @@ impl<C: Clock> Days<C> {
         self.core.clock()
     }
 
+    /// Calls a verb for `permits` that leaves `reserve`, and corrects its denial.
     #[inline]
-    fn ask<T>(&self, permits: u64, verb: impl Fn() -> Result<T, Denied>) -> Result<T, Denied> {
+    fn ask<T>(
+        &self,
+        permits: u64,
+        reserve: u64,
+        verb: impl Fn() -> Result<T, Denied>,
+    ) -> Result<T, Denied> {
         // A day with enough permits begins at most once between two readings. If it happens
         // more often, the clock is at fault.
         for _ in 0..MOST_TRIES {
             match verb() {
                 Ok(granted) => return Ok(granted),
                 Err(denied) => {
-                    if let Some(denied) = self.over_days(permits, denied) {
-                        return Err(denied);
+                    if let Some(denied) = self.over_days(permits.saturating_add(reserve), denied) {
+                        return Err(denied.leaving(reserve));
                     }
                 }
             }

@@ -52,9 +52,23 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.revocable(permits, 0)
+    }
+
+    pub(crate) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.revocable(permits, counted_beside(permits, reserve))
+            .map_err(|denied| denied.leaving(reserve))
+    }
+
+    #[inline(always)]
+    fn revocable(&self, permits: u64, reserve: u64) -> Result<Receipt<'_>, Denied> {
         self.spend::<true, _>(
-            0,
-            |_| permits,
+            reserve,
+            |_| permits + reserve,
             |Granted { grant, seen, written }| {
                 Receipt::new(grant, &self.word, Debit::Word { before: seen, after: written })
             },

@@ -15,6 +15,8 @@
 //! `limit` entries were in a span, some entry and the one `limit` before it would both
 //! be in it. ∎
 
+mod leaving;
+
 use alloc::vec::Vec;
 use core::fmt;
 use core::iter::repeat_n;
@@ -170,19 +172,23 @@ impl<C: Clock> UnitLog<C> {
 
     /// Returns the answer to the last of so many requests for one permit each.
     pub(crate) fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.read(|view| {
-            if permits > view.limit {
-                return Err(Denied::TooLarge { limit: view.limit, which: 0 });
-            }
-            // None of them is in the log yet, so those that have to leave it are.
-            let leaves = view.head.number - view.limit + permits;
-            let counts =
-                |number| number >= view.start && !self.dates.is_gone(self.at(number), view.judged);
-            match leaves.checked_sub(1).filter(|number| permits > 0 && counts(*number)) {
-                Some(number) => Err(self.denied_until(number, permits, view)),
-                None => Ok(self.granted(permits, view)),
-            }
+        self.read(|view| match self.denial_ahead(permits, view) {
+            Some(denied) => Err(denied),
+            None => Ok(self.granted(permits, view)),
         })
+    }
+
+    /// Returns the denial of the last of so many requests for one permit each.
+    fn denial_ahead(&self, permits: u64, view: &View) -> Option<Denied> {
+        if permits > view.limit {
+            return Some(Denied::TooLarge { limit: view.limit, which: 0 });
+        }
+        // None of them is in the log yet, so those that have to leave it are.
+        let leaves = view.head.number - view.limit + permits;
+        let counts =
+            |number| number >= view.start && !self.dates.is_gone(self.at(number), view.judged);
+        let number = leaves.checked_sub(1).filter(|number| permits > 0 && counts(*number))?;
+        Some(self.denied_until(number, permits, view))
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -223,6 +229,12 @@ impl<C: Clock> UnitLog<C> {
     /// Takes one permit.
     #[inline]
     fn append(&self) -> Result<Grant, Denied> {
+        self.append_unless(|view| self.is_full(view).then(|| self.denied(view)))
+    }
+
+    /// Takes one permit, unless it is denied.
+    #[inline(always)]
+    fn append_unless(&self, denial: impl Fn(&View) -> Option<Denied>) -> Result<Grant, Denied> {
         let mut now_nanos = self.ring.now_nanos();
         let mut contender = self.ring.contender();
         loop {
@@ -231,8 +243,7 @@ impl<C: Clock> UnitLog<C> {
                 now_nanos = self.heal();
                 continue;
             }
-            if self.is_full(&view) {
-                let denied = self.denied(&view);
+            if let Some(denied) = denial(&view) {
                 if self.ring.still(view.head) {
                     return Err(denied);
                 }

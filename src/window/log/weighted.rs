@@ -21,6 +21,7 @@
 //! back along the log, so all entries after that one, and only those, can be in a
 //! span that ends with the new one. ∎
 
+mod leaving;
 mod show;
 
 use alloc::vec::Vec;
@@ -163,7 +164,7 @@ impl<C: Clock> WeightedLog<C> {
 
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.append(|_| permits)
+        self.append(0, |_| permits)
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
@@ -172,11 +173,11 @@ impl<C: Clock> WeightedLog<C> {
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         // If nothing is available, the denial is that of one permit.
-        self.append(|room| permits.min(room.max(1)))
+        self.append(0, |room| permits.min(room.max(1)))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.read(|view| self.decide(permits, view))
+        self.read(|view| self.decide(permits, 0, view))
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -235,9 +236,9 @@ impl<C: Clock> WeightedLog<C> {
         self.ring.rewrite(before, entries.into_iter());
     }
 
-    /// Takes the number of permits that `ask` chooses, given those available.
+    /// Takes the number of permits that `ask` chooses, given those available, if `reserve` more are there.
     #[inline]
-    fn append(&self, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
+    fn append(&self, reserve: u64, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
         let mut now_nanos = self.ring.now_nanos();
         let mut contender = self.ring.contender();
         loop {
@@ -247,7 +248,7 @@ impl<C: Clock> WeightedLog<C> {
                 continue;
             }
             let permits = ask(view.room());
-            let decision = self.decide(permits, &view);
+            let decision = self.decide(permits, reserve, &view);
             if permits == 0 || decision.is_err() {
                 if self.ring.still(view.head) {
                     return decision;
@@ -324,25 +325,26 @@ impl<C: Clock> WeightedLog<C> {
         }
     }
 
-    /// Decides a request for all of `permits` or none.
-    fn decide(&self, permits: u64, view: &View) -> Result<Grant, Denied> {
+    /// Decides a request for all of `permits` or none, if `reserve` more are there: both are no more than `u64::MAX`
+    /// together.
+    fn decide(&self, permits: u64, reserve: u64, view: &View) -> Result<Grant, Denied> {
         let used = view.used.max(view.limit - view.room());
         let forecast = |used, last: u64, retry_nanos| {
             let left_nanos = self.dates.left_nanos(last, view.now_nanos);
             let reset_nanos = if used == 0 { 0 } else { left_nanos };
             Forecast::Known(KnownForecast { limit: view.limit, used, reset_nanos, retry_nanos })
         };
-        if permits > view.limit {
+        let together = permits + reserve;
+        if together > view.limit {
             return Err(Denied::TooLarge { limit: view.limit, which: 0 });
         }
-        let after = used.saturating_add(permits);
-        if permits > 0 && (after > view.limit || view.is_full) {
-            let retry_nanos = self.wait_nanos(permits, view);
+        if permits > 0 && (used.saturating_add(together) > view.limit || view.is_full) {
+            let retry_nanos = self.wait_nanos(together, view);
             let forecast = forecast(used, view.last, retry_nanos);
-            return Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }));
+            return Err(Denied::Wait(Shortfall { wanted: together as i64, forecast, which: 0 }));
         }
         let last = if permits > 0 { self.dates.of(self.dated(view)) } else { view.last };
-        Ok(Grant { permits, forecast: forecast(after, last, 0) })
+        Ok(Grant { permits, forecast: forecast(used.saturating_add(permits), last, 0) })
     }
 
     /// Returns the date of the entry that comes next.

@@ -79,7 +79,21 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.spend(permits, 0, |RingGrant { grant, seen, written }| {
+        self.revocable(permits, 0)
+    }
+
+    pub(crate) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.revocable(permits, counted_beside(permits, reserve))
+            .map_err(|denied| denied.leaving(reserve))
+    }
+
+    #[inline(always)]
+    fn revocable(&self, permits: u64, reserve: u64) -> Result<Receipt<'_>, Denied> {
+        self.spend(permits, reserve, |RingGrant { grant, seen, written }| {
             Receipt::new(grant, self.hot.undoing(), Debit::Word { before: seen, after: written })
         })
     }

@@ -10,14 +10,14 @@ fn a_caller_that_is_refused_while_others_are_granted_announces_itself_to_nobody(
     const LOOKS: u64 = 20;
     let log = WeightedLog::new(rate!(100 / hour), 50, ManualClock::new()).unwrap();
     let looks = core::cell::Cell::new(0);
-    let denied = log.append(|_| {
+    let denied = log.append(0, |_| {
         assert!(std::format!("{log:?}").contains("heeded: 0"), "after {} looks", looks.get());
         if looks.get() < LOOKS {
             looks.set(looks.get() + 1);
-            log.append(|_| 1).unwrap();
+            log.append(0, |_| 1).unwrap();
         }
         100
     });
     assert!(denied.is_err());
-    assert_eq!((looks.get(), log.append(|_| 100 - LOOKS).is_ok()), (LOOKS, true));
+    assert_eq!((looks.get(), log.append(0, |_| 100 - LOOKS).is_ok()), (LOOKS, true));
 }

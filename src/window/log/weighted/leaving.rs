@@ -1,0 +1,29 @@
+//! Requests that leave a reserve.
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::limiter::leaving::counted_beside;
+use crate::time::clock::Clock;
+
+use super::WeightedLog;
+
+impl<C: Clock> WeightedLog<C> {
+    pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.append(counted_beside(permits, reserve), |_| permits)
+            .map_err(|denied| denied.leaving(reserve))
+    }
+
+    pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.read(|view| self.decide(permits, counted_beside(permits, reserve), view))
+            .map_err(|denied| denied.leaving(reserve))
+    }
+
+    pub(crate) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire_leaving(permits, reserve).map(Receipt::spent)
+    }
+}
