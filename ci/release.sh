@@ -124,4 +124,4 @@ done
 (cd "$files" && [ -z "$(ls)" ] || sha256sum -- * >SHA256SUMS)
 step "files: $files"
 ls "$files"
-[[ $repository != *.invalid/* ]] || die "Cargo.toml does not name a repository yet: nothing of this can be published"
+[[ $repository != *.invalid/* ]] || echo "Nothing of this can be published until Cargo.toml names the \`repository\`: $repository is not there."
