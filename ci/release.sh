@@ -19,6 +19,7 @@ deny() {
 api() {
     local tag
     tag=$(git describe --tags --match 'v*' --abbrev=0 2>/dev/null) || { echo "no release before this one: nothing to compare"; return; }
+    ci/setup.sh semver
     cargo semver-checks --baseline-rev "$tag" "${published[@]/#/--package=}"
 }
 

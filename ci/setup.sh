@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus musl release
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus musl release semver
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -114,7 +114,17 @@ release() {
     done
     rustup target add aarch64-unknown-linux-musl x86_64-unknown-linux-musl \
         || die "cannot install the targets for static files with rustup"
-    for tool in cargo-deny cargo-semver-checks cargo-cyclonedx; do
+    cargo_tools cargo-deny cargo-cyclonedx
+}
+
+# For a release that another comes before: only then does `ci/release.sh` ask for it, since it takes minutes to build.
+semver() {
+    cargo_tools cargo-semver-checks
+}
+
+cargo_tools() {
+    local tool
+    for tool; do
         command -v "$tool" >/dev/null || cargo install -q --locked "$tool" || die "cannot install $tool with cargo"
     done
 }
@@ -122,7 +132,7 @@ release() {
 [ $# -gt 0 ] || set -- base targets nightly msrv browser proxies
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv | browser | proxies | prometheus | musl | release) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus musl release" ;;
+        base | targets | nightly | msrv | browser | proxies | prometheus | musl | release | semver) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus musl release semver" ;;
     esac
 done
