@@ -85,7 +85,8 @@ fn any_verb(random: &mut SmallRng) -> Verb {
         9 => Verb::Drain,
         10 => Verb::Reset,
         11 => {
-            let carry = [Carry::Keep, Carry::Scale, Carry::Reset][random.random_range(0..3)];
+            let carry =
+                [Carry::Keep, Carry::Scale, Carry::Reset, Carry::Empty][random.random_range(0..4)];
             Verb::Reconfigure(random.random_range(0..3), carry)
         }
         12 => Verb::Snapshot,

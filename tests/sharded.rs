@@ -83,7 +83,8 @@ fn plain_op() -> impl Strategy<Value = Op> + Clone {
 }
 
 fn op() -> impl Strategy<Value = Op> + Clone {
-    let carry = proptest::sample::select(vec![Carry::Keep, Carry::Scale, Carry::Reset]);
+    let carry =
+        proptest::sample::select(vec![Carry::Keep, Carry::Scale, Carry::Reset, Carry::Empty]);
     prop_oneof![
         20 => plain_op(),
         4 => (0..9_usize, any::amount()).prop_map(|(shard, amount)| Op::Lease { shard, amount }),

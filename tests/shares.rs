@@ -11,5 +11,6 @@
 mod clocks;
 mod random;
 mod reference;
+mod restored;
 mod stories;
 mod threads;

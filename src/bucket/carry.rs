@@ -5,6 +5,7 @@
 //! | `Keep`  | the same tokens                          | the same tokens            |
 //! | `Scale` | the same share of the burst              | the same tokens            |
 //! | `Reset` | the new burst                            | nothing                    |
+//! | `Empty` | nothing, or the debt that there is       | the same tokens            |
 //!
 //! Amounts are rounded down to the new unit, and clamped to what the new terms allow. Units earned
 //! before the change were earned at the old rate. If the new terms earn the same units at the same
@@ -19,7 +20,7 @@ use super::terms::Terms;
 
 /// The treatment of a limiter's tokens when its quota changes live.
 ///
-/// With the feature `serde`, it is one of the words `keep`, `scale` and `reset`.
+/// With the feature `serde`, it is one of the words `keep`, `scale`, `reset` and `empty`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -31,6 +32,8 @@ pub enum Carry {
     Scale,
     /// The limiter starts again from full.
     Reset,
+    /// The limiter starts again from nothing, and earns all of its tokens. A debt stays.
+    Empty,
 }
 
 /// A balance under some terms, between two changes.
@@ -74,6 +77,7 @@ impl Holding {
             Carry::Reset => return Holding { phase_nanos: 0, ..self.filled(new) },
             Carry::Keep => scaled(balance, new.token, old.token),
             Carry::Scale => scaled(balance, new.capacity, old.capacity),
+            Carry::Empty => scaled(balance.min(0), new.token, old.token),
         };
         let part = scaled(old.part_of_step(self.phase_nanos), new.token, old.token);
         let (balance, phase_nanos) = match new.accrual {

@@ -6,6 +6,7 @@
 //! | `group` | the buckets of the tenants of a group: assured, ceiling |
 //! | `reconfigure` | changes of all numbers while calls go on |
 //! | `refusal` | the denial that tells the shortest wait |
+//! | `restore` | the permits that are left, for other shares that take the place of these |
 //!
 //! A call is for `n` permits of a tenant, and reads the clock once:
 //!
@@ -89,6 +90,7 @@ pub(crate) mod constructors;
 pub(crate) mod group;
 pub(crate) mod reconfigure;
 pub(crate) mod refusal;
+pub(crate) mod restore;
 
 use alloc::boxed::Box;
 use core::fmt;

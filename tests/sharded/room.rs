@@ -113,7 +113,7 @@ fn no_more_than_a_smaller_burst_comes_back_from_a_lease_of_the_larger_one() {
 
 #[test]
 fn a_change_of_terms_counts_what_leases_hold() {
-    for carry in [Carry::Keep, Carry::Scale, Carry::Reset] {
+    for carry in [Carry::Keep, Carry::Scale, Carry::Reset, Carry::Empty] {
         let limiter = limiter(4);
         let mut lease = limiter.lease(400).unwrap();
         limiter.reconfigure(quota!(1_000 / second, burst 2_000), carry);
@@ -123,6 +123,7 @@ fn a_change_of_terms_counts_what_leases_hold() {
             Carry::Keep => 600,
             Carry::Scale => 1_200,
             Carry::Reset => 1_600,
+            Carry::Empty => 0,
         };
         assert_eq!(there, wanted);
         drop(lease);

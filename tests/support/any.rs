@@ -155,7 +155,8 @@ pub(crate) fn plain_op() -> impl Strategy<Value = Op> + Clone {
 
 /// All that can be done to a limiter and its clock.
 pub(crate) fn op() -> impl Strategy<Value = Op> + Clone {
-    let carry = proptest::sample::select(vec![Carry::Keep, Carry::Scale, Carry::Reset]);
+    let carry =
+        proptest::sample::select(vec![Carry::Keep, Carry::Scale, Carry::Reset, Carry::Empty]);
     let [number, token, phase, part] = [(); 4].map(|()| sized(u64::MAX));
     let held = (any::<bool>(), number, token, phase, part).prop_map(
         |(negative, balance, token, phase_nanos, part)| {

@@ -113,7 +113,7 @@ impl Bytes<'_> {
     }
 
     fn carry(&mut self) -> Carry {
-        [Carry::Keep, Carry::Scale, Carry::Reset][usize::from(self.byte() % 3)]
+        [Carry::Keep, Carry::Scale, Carry::Reset, Carry::Empty][usize::from(self.byte() % 4)]
     }
 
     fn held(&mut self) -> Held {

@@ -145,5 +145,5 @@ fn larger_scenes_hold_in_full() {
     holds(&scene![gives_back(2).until(2), gives_back(1).until(3), acquire(1)].exact(), 320_000);
     holds(&scene![gives_back(1), gives_back(1), Try(1), Force(1)].run(2).slack(1), 1_300_000);
     holds(&scene![unpolled(2), Reserve(1), Reserve(1), Try(2)].exact(), 170_000);
-    holds(&scene![dropped(2), ReserveAndCancel(1), acquire(1), Try(1)].run(3).exact(), 930_000);
+    holds(&scene![dropped(2), Op::ReserveAndCancel(1), acquire(1), Try(1)].run(3).exact(), 930_000);
 }
