@@ -1,43 +1,47 @@
 //! New numbers of a limiter that all keys have in common: in place, or by another one that takes over what was used.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use sluicegate::bucket::Carry;
-use sluicegate::{Denied, Grant};
+use sluicegate::bucket::{Carry, Snapshot};
+use sluicegate::{ManualClock, TokenBucket};
 
-use super::{CommonLimiter, Parts, most_granted};
+use super::{CommonLimiter, Parts};
 use crate::Kind;
 use crate::kind::common::ShareGroup;
 
-/// A tenant without a share, which can only borrow.
-const STRANGER: &[u8] = b"";
-
 impl CommonLimiter {
-    /// Takes over what `old` has granted: the balance of a bucket, and what tenants have left of the limit for all, as far as
-    /// it may be lent. Their shares start full. No other call may use this limiter yet.
+    /// Goes on with what `old` has left for all, so that both together grant no more in any span than the more generous of
+    /// them. Tenants have their whole shares if that is enough for all of them, and otherwise as large a part. No other call
+    /// may use this limiter yet.
     pub(crate) fn take_over(&self, old: &CommonLimiter) {
-        match (&self.limiter, &old.limiter) {
-            (Parts::Classes(new), Parts::Classes(old)) => {
-                new.limiter().restore(&old.limiter().snapshot(), Duration::ZERO);
-            }
-            (_, Parts::Classes(old)) => self.charge(old.limiter().peek(0)),
-            (_, Parts::Shares(shares)) => {
-                self.charge(shares.peek(usize::MAX, STRANGER, 0).map(Grant::from));
-            }
+        let left = match &old.limiter {
+            Parts::Shares(shares) => shares.snapshot(),
+            Parts::Classes(priorities) => priorities.limiter().snapshot(),
+        };
+        self.restore(&left);
+        for (own, old) in [(&self.assured, &old.assured), (&self.borrowed, &old.borrowed)] {
+            // ORDERING: Relaxed. Statistics; nothing is decided by them.
+            // MODEL: none; no decision depends on them.
+            own.store(old.load(Relaxed), Relaxed);
         }
     }
 
-    fn charge(&self, state: Result<Grant, Denied>) {
-        let Ok(state) = state else { return };
-        let used = state.limit().saturating_sub(state.remaining());
+    /// Charges what the keys of a limiter without a limit for all have used together. No other call may use this limiter yet.
+    pub(crate) fn charge(&self, used: u64) {
+        let quota = match &self.limiter {
+            Parts::Shares(shares) => shares.quota(),
+            Parts::Classes(priorities) => priorities.limiter().quota(),
+        };
+        let bucket = TokenBucket::with_clock(quota, ManualClock::new());
+        _ = bucket.try_acquire_up_to(used);
+        self.restore(&bucket.snapshot());
+    }
+
+    fn restore(&self, left: &Snapshot) {
         match &self.limiter {
-            Parts::Classes(priorities) => _ = priorities.limiter().try_acquire_up_to(used),
-            Parts::Shares(shares) => {
-                let most = most_granted(used, |permits| {
-                    shares.peek(usize::MAX, STRANGER, permits).is_ok()
-                });
-                _ = shares.try_acquire(usize::MAX, STRANGER, most);
-            }
+            Parts::Shares(shares) => shares.restore(left, Duration::ZERO),
+            Parts::Classes(priorities) => priorities.limiter().restore(left, Duration::ZERO),
         }
     }
 

@@ -284,8 +284,13 @@ impl Keys {
     }
 
     fn charge(&self, states: impl Iterator<Item = (Vec<u8>, Grant)>) {
+        let used = |state: &Grant| state.limit().saturating_sub(state.remaining());
+        if let Keys::Common(limiter) = self {
+            let of_all = states.fold(0, |sum: u64, (_, state)| sum.saturating_add(used(&state)));
+            return limiter.charge(of_all);
+        }
         for (key, state) in states {
-            let used = state.limit().saturating_sub(state.remaining());
+            let used = used(&state);
             // Fewer, if there are not so many, or no space for the key.
             let _ = self.try_acquire_up_to(&key, used);
         }

@@ -116,17 +116,41 @@ fn other_numbers_are_in_force_at_once_and_other_tenants_leave_what_was_used() {
     // 40 are left, of which the shares keep 35.
     assert_eq!((left(&handle, "acme"), left(&handle, "x")), (5, 5));
     assert_eq!(reload(&registry, &tenants(120, "\"acme\", \"globex\"")), ["replaced a"]);
-    // Of 120, 50 are used, and 55 are kept.
-    assert_eq!((left(&handle, "acme"), left(&handle, "globex"), left(&handle, "x")), (20, 20, 10));
-    handle.try_acquire("x", 10).unwrap();
-    assert!(handle.try_acquire("nobody-else", 6).is_err());
+    // 40 are left, and whole shares would be 55: each has 40 of 55 parts.
+    assert_eq!((left(&handle, "acme"), left(&handle, "globex"), left(&handle, "x")), (14, 14, 3));
 
-    // Another kind takes over what all have used together, or each tenant.
+    // In the place of another kind, what all keys have used together counts.
     let bucket = "[limiters.a]\nkey = { header = \"x-tenant\" }\npolicy = \"token_bucket\"\nlimit = 10\nrate = { amount = 1, interval = \"1 day\" }";
     assert_eq!(reload(&registry, bucket), ["replaced a"]);
     handle.try_acquire("acme", 7).unwrap();
     assert_eq!(reload(&registry, &tenants(100, "\"acme\"")), ["replaced a"]);
-    assert_eq!(handle.peek("acme", 0).unwrap().remaining(), 13);
+    assert_eq!(handle.try_acquire_up_to("acme", 20).unwrap().permits(), 20);
+    assert_eq!(handle.try_acquire_up_to("acme", 100).unwrap().permits(), 100 - 7 - 20 - 35);
+}
+
+#[test]
+fn however_often_tenants_change_no_more_is_granted_than_by_one_limit_and_counts_go_on() {
+    let (_, registry) = registry(&tenants(100, "\"acme\""));
+    let handle = registry.keyed("a").unwrap();
+    let mut granted = 0;
+    for round in 0..7 {
+        for key in ["acme", "globex", "initech", "x", "y", "z"] {
+            while handle.try_acquire(key, 1).is_ok() {
+                granted += 1;
+            }
+        }
+        let others = ["\"acme\"", "\"acme\", \"globex\"", "\"globex\", \"initech\""][round % 3];
+        let changed = if round % 4 == 3 {
+            classes(20).replace("x-class", "x-tenant")
+        } else {
+            tenants(100, others)
+        };
+        reload(&registry, &changed);
+    }
+    // Parts of shares are rounded down.
+    assert!((90..=100).contains(&granted), "{granted}");
+    let counts = registry.statistics()[0].shares.unwrap();
+    assert!(counts.assured + counts.borrowed <= 100, "{counts:?}");
 }
 
 #[test]
