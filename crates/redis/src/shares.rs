@@ -2,6 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
+//! | `numbers` | the buckets, and their numbers for the script |
 //! | `request` | a request of a tenant, and its answer |
 //! | `scripts/shares.lua` | the decision |
 //!
@@ -39,16 +40,32 @@
 //!
 //! *A clock that is set back.* By up to a second, time stands still until it has caught up with the common bucket; if there is
 //! none, it is full, and (B) begins anew. By more, all buckets count from the new time on with what they held, so the repeated
-//! time is earned once more. A place is kept no longer than an empty bucket takes to be full by the new time: a
-//! bucket that counted from then on would be full, and the tenant's own holds no more, whenever it is asked.
+//! time is earned once more. A place is kept no longer than an empty bucket takes to be full by the new time, from the first request
+//! on that needs a place and comes to it; each comes to a thousand. A bucket that counted from then on would be full, and
+//! the tenant's own holds no more, whenever it is asked.
 //!
-//! *Lost keys, and numbers that change.* An own bucket that the server has lost is full, so the common bucket may go into
-//! debt, of up to its burst, and nobody borrows meanwhile. A common bucket that is lost grants its burst once more.
+//! *Lost keys.* An own bucket that the server has lost is full, so the common bucket may go into debt, of up to its burst, and
+//! nobody borrows meanwhile. A set of places that is lost is one of places that are free. A
+//! common bucket that is lost grants its burst once more.
+//!
+//! *Numbers that change.* Buckets keep what they hold, up to the new bursts; one without a key is full by the new numbers. Let
+//! all callers have the new numbers from `s` on. Then (B) holds with them for each span that begins at `s` or later.
+//!
+//! *Proof.* Count all buckets as full at `s`: a key that nobody writes from then on expires by the old numbers, and a place that
+//! goes to another tenant has a full bucket. From then on no `V_j` jumps, and the sum is at most `F` at any time. The last loan of the
+//! span, at `u`, leaves `Q >= F`, so until then at most `B + R (u - s) - F` were granted, and afterwards at most `F` and what all
+//! `V_j` earn. If the common bucket's debt would be deeper than its burst, a part of it is forgotten: but never between a loan and
+//! the end of the span, since `F` and the earnings of all `V_j` do not take more than `F` from `Q`. Before, nothing is lent
+//! since `s`, at most `F` and the earnings of all `V_j` are granted, and `Q < 0`, so it has to earn `F` before the next loan. ∎
+//!
+//! While some callers have other numbers, a tenant's own bucket is bounded by the greater of both shares, and loans leave the
+//! smaller `F` in a common bucket of at most the greater quota.
 
+mod numbers;
 mod request;
 
-use sluicegate::share::{Share, ShareGrant, Shares};
-use sluicegate::{Denied, ManualClock, Quota};
+use sluicegate::share::{Share, ShareGrant};
+use sluicegate::{Denied, Quota};
 
 use crate::error::{KeyError, LimitError, TryAcquireError};
 use crate::key_space::KeySpace;
@@ -56,6 +73,7 @@ use crate::limit::{RedisLimit, packed};
 use crate::run_script::{Run, RunScript, RunScriptBlocking};
 use crate::script::SHARES;
 
+use self::numbers::{Group, Numbers};
 use self::request::Request;
 
 /// The name of the kind in keys.
@@ -82,15 +100,24 @@ const KIND: &str = "sh";
 /// * **Ceiling:** a tenant is never granted more than the quota of its ceiling, assured and borrowed.
 ///
 /// They hold as long as the server keeps its keys: one that evicts them, or a replica that takes over without the last
-/// of them, grants again what they had taken. All processes need the same quota and the same shares, in the same order. After a
-/// change they hold when all keys have expired once, or at once with another prefix.
+/// of them, grants again what they had taken.
+///
+/// # Other numbers
+///
+/// The numbers go with each call, so a change is another `RedisShares` with the same prefix, and all processes need the same
+/// quota and shares, in the same order. Balances stay, up to the new bursts; a tenant that is idle has the new burst at once. From
+/// the moment on at which all processes have the new numbers, the guarantees hold with these. While some have the old ones, a
+/// tenant may have the greater of both shares, or both if its group differs; what is lent is within the greater quota. Groups
+/// are told apart by their index, so a new one is best the last. Places beyond a smaller number are given up by tenants that are
+/// full the soonest.
 ///
 /// # Keys and memory
 ///
 /// All keys of one `RedisShares` have one hash tag, so they are on one node of a cluster, and its speed is the limit: shares
 /// that are independent need prefixes of their own. On the server there is a key for each tenant that is not full, and an entry
 /// in the sorted set of its group: as many at a time as the group has places. A tenant with a ceiling has
-/// one more key, until that is full, also if it has no place and only borrows. Keys expire when they are full.
+/// one more key, until that is full, also if it has no place and only borrows: so there are no more of these than permits that
+/// were granted within the time in which a ceiling fills. A refusal makes no key. Keys expire when they are full.
 ///
 /// # Examples
 ///
@@ -123,41 +150,13 @@ const KIND: &str = "sh";
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`Shares`]: sluicegate::share::Shares
 #[derive(Clone, Debug)]
 pub struct RedisShares<R> {
     numbers: Numbers,
     keys: KeySpace,
     runner: R,
-}
-
-/// The buckets, and their numbers for the script.
-#[derive(Clone, Debug)]
-struct Numbers {
-    quota: Quota,
-    common: RedisLimit,
-    /// The permits that borrowers leave: the sum of all assured bursts.
-    kept: u64,
-    groups: Box<[Group]>,
-}
-
-#[derive(Clone, Debug)]
-struct Group {
-    share: Share,
-    assured: RedisLimit,
-    ceiling: Option<RedisLimit>,
-}
-
-impl Group {
-    fn new(share: Share) -> Result<Group, LimitError> {
-        let assured = RedisLimit::token_bucket(share.assured().with_max_debt(0)?)?;
-        let ceiling = share.ceiling().map(|quota| RedisLimit::token_bucket(indebted(quota)?));
-        Ok(Group { share, assured, ceiling: ceiling.transpose()? })
-    }
-}
-
-/// Returns `quota` with the debt that lost keys may leave.
-fn indebted(quota: Quota) -> Result<Quota, LimitError> {
-    Ok(quota.with_max_debt(quota.burst().min(Quota::MAX_DEBT))?)
 }
 
 impl<R> RedisShares<R> {
@@ -169,23 +168,15 @@ impl<R> RedisShares<R> {
     ///   ceiling is below its share, for a refill by interval, unless there are 1 to 64 shares, and for a number of tenants that
     ///   is out of range.
     /// * [`LimitError::Period`] as for [`RedisLimit::token_bucket`].
+    ///
+    /// [`Shares::new`]: sluicegate::share::Shares::new
     pub fn new(
         quota: impl Into<Quota>,
         shares: impl IntoIterator<Item = Share>,
         keys: KeySpace,
         runner: R,
     ) -> Result<RedisShares<R>, LimitError> {
-        let (quota, shares): (Quota, Vec<Share>) = (quota.into(), shares.into_iter().collect());
-        // The engine checks them.
-        Shares::<u64, _>::with_clock(quota, shares.iter().copied(), &ManualClock::new())?;
-        // Below the burst of the quota.
-        let of_group = |share: &Share| share.assured().burst() * share.tenants() as u64;
-        let numbers = Numbers {
-            quota,
-            common: RedisLimit::token_bucket(indebted(quota)?)?,
-            kept: shares.iter().map(of_group).sum(),
-            groups: shares.into_iter().map(Group::new).collect::<Result<_, _>>()?,
-        };
+        let numbers = Numbers::new(quota.into(), &shares.into_iter().collect::<Vec<_>>())?;
         Ok(RedisShares { numbers, keys, runner })
     }
 
@@ -217,14 +208,13 @@ impl<R> RedisShares<R> {
         permits: u64,
     ) -> Result<Request<'_>, TryAcquireError> {
         let Numbers { ref common, kept, ref groups, .. } = self.numbers;
-        let place = groups.get(group).map(|of_tenant| (group, of_tenant));
-        let names = self.names(place, tenant)?;
-        let limit = self.largest(place.map(|(_, group)| group));
+        let group = groups.get(group);
+        let names = self.names(group, tenant)?;
+        let limit = self.numbers.largest(group);
         if permits > limit {
             return Err(Denied::TooLarge { limit, which: 0 }.into());
         }
-        let group = place.map(|(_, group)| group);
-        let places = group.map_or(0, |group| group.share.tenants() as u64);
+        let places = group.and_then(|group| group.places).unwrap_or(0);
         let mut terms = packed(&[kept, places]);
         terms.extend_from_slice(common.numbers());
         for bucket in group.iter().flat_map(|group| [Some(&group.assured), group.ceiling.as_ref()])
@@ -238,21 +228,17 @@ impl<R> RedisShares<R> {
         Ok(Request { numbers, group, names, terms, verb, permits, permits_text, time })
     }
 
-    /// Returns the most permits that a tenant can be granted at once.
-    fn largest(&self, group: Option<&Group>) -> u64 {
-        let lent = self.numbers.common.limit() - self.numbers.kept;
-        let Some(group) = group else { return lent };
-        let own = group.assured.limit();
-        let most = group.ceiling.as_ref().map_or(lent, |ceiling| lent.min(ceiling.limit() - own));
-        most.max(own)
-    }
-
-    fn names(&self, place: Option<(usize, &Group)>, tenant: &str) -> Result<Vec<String>, KeyError> {
+    /// Returns the names of the common bucket, and if there is a group of the tenant's own, of the group's places, and of the
+    /// tenant's ceiling.
+    fn names(&self, group: Option<&Group>, tenant: &str) -> Result<Vec<String>, KeyError> {
         let all = self.keys.name_of_all(KIND);
         let mut names = Vec::with_capacity(4);
-        if let Some((index, group)) = place {
-            let name = |kind| self.keys.name_behind(&format!("{all}:{kind}:{index}:"), tenant);
-            names.extend([name("assured")?, format!("{all}:places:{index}")]);
+        if let Some(group) = group {
+            let name = |of| self.keys.name_behind(&format!("{all}:{of}:{}:", group.name), tenant);
+            names.push(name("assured")?);
+            if group.places.is_some() {
+                names.push(format!("{all}:places:{}", group.name));
+            }
             if group.ceiling.is_some() {
                 names.push(name("ceiling")?);
             }
@@ -280,6 +266,8 @@ impl<R: RunScript> RedisShares<R> {
     /// # Cancel safety
     ///
     /// If the future is dropped, the permits may have been taken, or may yet be.
+    ///
+    /// [`Shares::try_acquire`]: sluicegate::share::Shares::try_acquire
     pub async fn try_acquire(
         &self,
         group: usize,

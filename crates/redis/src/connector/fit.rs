@@ -70,7 +70,7 @@ fn trial(command: &str) -> &'static [&'static str] {
     match command {
         "SET" => &["KEY", "", "XX"],
         "PEXPIREAT" => &["KEY", "1"],
-        "HMGET" | "HDEL" | "ZREM" | "ZSCORE" => &["KEY", "none"],
+        "HMGET" | "HDEL" | "ZREM" | "ZREVRANK" | "ZSCORE" => &["KEY", "none"],
         // A value is missing.
         "HSET" => &["KEY", "none", "0", "none"],
         "ZADD" => &["KEY", "XX", "0", "none"],

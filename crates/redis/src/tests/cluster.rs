@@ -45,7 +45,7 @@ impl Nodes {
         nodes
     }
 
-    fn client(&self) -> Cluster {
+    pub(super) fn client(&self) -> Cluster {
         Cluster::new(ClusterClient::builder(self.0.each_ref().map(Server::url))).unwrap()
     }
 
