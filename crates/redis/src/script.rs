@@ -114,3 +114,7 @@ pub(crate) static CHECK: Script = Script::new("check", include_str!("scripts/che
 
 /// Makes a limiter of any kind full.
 pub(crate) static RESET: Script = Script::new("reset", include_str!("scripts/reset.lua"));
+
+/// Makes shares of tenants full, all of them.
+pub(crate) static RESET_SHARES: Script =
+    Script::new("reset_shares", include_str!("scripts/reset_shares.lua"));

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `numbers` | the buckets, and their numbers for the script |
 //! | `request` | a request of a tenant, and its answer |
+//! | `reset` | makes a tenant's share full, or all |
 //! | `scripts/shares.lua` | the decision |
 //!
 //! # Why the bound holds
@@ -45,7 +46,7 @@
 //! the tenant's own holds no more, whenever it is asked.
 //!
 //! *Lost keys.* An own bucket that the server has lost is full, so the common bucket may go into debt, of up to its burst, and
-//! nobody borrows meanwhile. A set of places that is lost is one of places that are free. A
+//! nobody borrows meanwhile. So it is after a reset of a tenant. A set of places that is lost is one of places that are free. A
 //! common bucket that is lost grants its burst once more.
 //!
 //! *Numbers that change.* Buckets keep what they hold, up to the new bursts; one without a key is full by the new numbers. Let
@@ -63,6 +64,7 @@
 
 mod numbers;
 mod request;
+mod reset;
 
 use sluicegate::share::{Share, ShareGrant};
 use sluicegate::{Denied, Quota};
@@ -188,6 +190,17 @@ impl<R> RedisShares<R> {
     /// Returns the share of each tenant of a group, or `None` if there is no such group.
     pub fn share(&self, group: usize) -> Option<Share> {
         Some(self.numbers.groups.get(group)?.share)
+    }
+
+    /// Returns the name of a tenant's own bucket on the server, or that of the common bucket for a group that there is not.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if the tenant's name is too long.
+    pub fn name(&self, group: usize, tenant: &str) -> Result<String, KeyError> {
+        let mut names = self.names(self.numbers.groups.get(group), tenant)?;
+        names.truncate(2);
+        Ok(names.pop().unwrap_or_default())
     }
 
     /// Returns the client that runs the script.

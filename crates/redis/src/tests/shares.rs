@@ -2,7 +2,7 @@
 //!
 //! | module | checks |
 //! |---|---|
-//! | `changes` | other numbers, by callers that change together and one after the other |
+//! | `changes` | other numbers, by callers that change together and one after the other; resets |
 //! | `faults` | names, lost keys, and a server without memory |
 //! | `random` | each answer against the engine's shares, and the bound against exact buckets |
 //! | `stories` | the server's own clock, clocks that are set back, lost keys, rights, and wrong numbers |

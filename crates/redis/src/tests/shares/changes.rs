@@ -1,4 +1,4 @@
-//! Other numbers, by callers that change together and one after the other.
+//! Other numbers, by callers that change together and one after the other; and resets.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use sluicegate::share::{Share, ShareGrant};
 use sluicegate::{Denied, Quota, quota};
 
 use super::super::oracle::{Bucket, Oracle};
+use super::super::patient;
 use super::super::scripts::{random, share_of};
 use super::super::server::Server;
 use super::{SECOND, START, Step, run, shares, take};
-use crate::RedisShares;
+use crate::{KeySpace, RedisShares};
 
 const STEPS: usize = 20_000;
 
@@ -202,4 +203,40 @@ fn a_debt_stays_when_a_caller_has_a_smaller_burst() {
     // The debt of 30, the 20 that a loan leaves, and its own permit.
     let wait = ask(&old, take(START, 9, "joe", 1)).unwrap_err().retry_after().unwrap();
     assert_eq!(wait.as_secs(), (30 + 20 + 1) * 30);
+}
+
+#[tokio::test]
+async fn a_reset_makes_a_tenant_full_and_another_one_the_whole() {
+    let server = Server::start();
+    let ceiling = quota!(10 / day, burst 15);
+    let groups = [
+        Share::new(quota!(1 / day, burst 10)).with_tenants(2),
+        Share::new(quota!(1 / day, burst 5)).with_ceiling(ceiling),
+    ];
+    let keys = KeySpace::new("app").unwrap();
+    let runner = patient(server.client());
+    let shares = RedisShares::new(quota!(10 / day, burst 40), groups, keys, runner).unwrap();
+    let left = async |group, tenant: &str| {
+        shares.peek(group, tenant, 0).await.unwrap().grant().remaining()
+    };
+    let take_all = async || {
+        for (group, tenant, permits) in [(0, "ada", 10), (0, "bob", 10), (1, "eve", 5)] {
+            let granted = shares.try_acquire(group, tenant, permits).await.unwrap();
+            assert!(granted.is_assured(), "{tenant}");
+        }
+        shares.try_acquire(0, "ada", 15).await.unwrap_err();
+    };
+    take_all().await;
+    assert!(shares.try_acquire(9, "joe", 10).await.is_err());
+    shares.reset(0, "ada").await.unwrap();
+    shares.reset(9, "joe").await.unwrap();
+    assert_eq!([left(0, "ada").await, left(0, "bob").await, left(1, "eve").await], [10, 0, 0]);
+    shares.reset(1, "eve").await.unwrap();
+    assert!(shares.try_acquire(1, "eve", 5).await.unwrap().is_assured());
+
+    shares.reset_all().await.unwrap();
+    let mut connection = server.connection();
+    let names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).unwrap();
+    assert!(names.is_empty(), "{names:?}");
+    take_all().await;
 }
