@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Leases, by hand: nodes by the real scripts in a simulated time, with faults, in more steps than the tests have; and
-# mutants of the limiter (crates/redis/mutants.toml), all of which the tests have to catch.
+# mutants of the limiter, and of shares of tenants (crates/redis/mutants.toml), all of which the tests have to catch.
 #
 #   ci/leases.sh            a million steps, then the mutants
 #   ci/leases.sh 10000000   that many
@@ -30,11 +30,12 @@ unset SLUICEGATE_LEASE_STEPS
 failed=0 count=0
 for mutant in $("$mutator" names "$table"); do
     "$mutator" apply "$table" "$mutant" "$copy"
+    case $mutant in shares-*) tests=shares ;; *) tests=leases ;; esac
     # It may go round without end.
     if ! (cd "$copy" && cargo build -q -p sluicegate-redis --tests 2>/dev/null); then
         echo "leases: $mutant does not build" >&2
         exit 1
-    elif (cd "$copy" && ulimit -v 4000000 && timeout 120 cargo test -q "${optimised[@]}" -p sluicegate-redis --lib leases) >/dev/null 2>&1; then
+    elif (cd "$copy" && ulimit -v 4000000 && timeout 120 cargo test -q "${optimised[@]}" -p sluicegate-redis --lib $tests) >/dev/null 2>&1; then
         echo "not caught: $mutant"
         failed=1
     else
