@@ -23,8 +23,7 @@ pub struct CommonLimiter {
     places: HashMap<Vec<u8>, usize>,
     /// The place of keys that have none of their own.
     others: usize,
-    assured: AtomicU64,
-    borrowed: AtomicU64,
+    granted: ShareCounters,
 }
 
 enum Parts {
@@ -49,6 +48,34 @@ pub struct ShareCounts {
     pub assured: u64,
     /// Permits that were lent to them.
     pub borrowed: u64,
+}
+
+/// Counts the permits that tenants are granted.
+#[derive(Debug, Default)]
+pub(crate) struct ShareCounters {
+    assured: AtomicU64,
+    borrowed: AtomicU64,
+}
+
+impl ShareCounters {
+    pub(crate) fn count(&self, source: PermitSource, permits: u64) {
+        let counter = match source {
+            PermitSource::Assured => &self.assured,
+            PermitSource::Borrowed => &self.borrowed,
+        };
+        // ORDERING: Relaxed. Statistics; nothing is decided by them.
+        // MODEL: none; no decision depends on them.
+        counter.fetch_add(permits, Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> ShareCounts {
+        // ORDERING: Relaxed, here and below, as in `count`.
+        // MODEL: none, as there.
+        let assured = self.assured.load(Relaxed);
+        // ORDERING: Relaxed, as above.
+        // MODEL: none, as above.
+        ShareCounts { assured, borrowed: self.borrowed.load(Relaxed) }
+    }
 }
 
 /// A grant, and the source of its permits if they are a tenant's.
@@ -79,9 +106,7 @@ impl CommonLimiter {
             }
             _ => return Ok(None),
         };
-        let counts = [(); 2].map(|()| AtomicU64::new(0));
-        let [assured, borrowed] = counts;
-        Ok(Some(CommonLimiter { limiter, places, others, assured, borrowed }))
+        Ok(Some(CommonLimiter { limiter, places, others, granted: ShareCounters::default() }))
     }
 
     fn place(&self, key: &[u8]) -> usize {
@@ -98,15 +123,9 @@ impl CommonLimiter {
         let place = self.place(key);
         match &self.limiter {
             Parts::Shares(shares) => {
-                let granted = told(shares.try_acquire(place, key, permits)?);
-                let counter = match granted.1 {
-                    Some(PermitSource::Borrowed) => &self.borrowed,
-                    _ => &self.assured,
-                };
-                // ORDERING: Relaxed. Statistics; nothing is decided by them.
-                // MODEL: none; no decision depends on them.
-                counter.fetch_add(permits, Relaxed);
-                Ok(granted)
+                let granted = shares.try_acquire(place, key, permits)?;
+                self.granted.count(granted.into(), permits);
+                Ok(told(granted))
             }
             Parts::Classes(priorities) => {
                 let granted = priorities.try_acquire(place, permits);
@@ -147,13 +166,7 @@ impl CommonLimiter {
     /// Returns the permits that were granted so far; `None` if keys are no tenants. Wait-free; may be out of date.
     #[must_use]
     pub fn counts(&self) -> Option<ShareCounts> {
-        let Parts::Shares(_) = &self.limiter else { return None };
-        // ORDERING: Relaxed, here and below, as in `decide`.
-        // MODEL: none, as there.
-        let assured = self.assured.load(Relaxed);
-        // ORDERING: Relaxed, as above.
-        // MODEL: none, as above.
-        Some(ShareCounts { assured, borrowed: self.borrowed.load(Relaxed) })
+        matches!(self.limiter, Parts::Shares(_)).then(|| self.granted.counts())
     }
 }
 
@@ -166,11 +179,16 @@ fn places<'k>(lists: impl Iterator<Item = &'k [String]>) -> HashMap<Vec<u8>, usi
 }
 
 fn told(granted: ShareGrant) -> CommonGrant {
-    let source = match granted {
-        ShareGrant::Assured(_) => PermitSource::Assured,
-        ShareGrant::Borrowed(_) => PermitSource::Borrowed,
-    };
-    (granted.grant(), Some(source))
+    (granted.grant(), Some(granted.into()))
+}
+
+impl From<ShareGrant> for PermitSource {
+    fn from(granted: ShareGrant) -> PermitSource {
+        match granted {
+            ShareGrant::Assured(_) => PermitSource::Assured,
+            ShareGrant::Borrowed(_) => PermitSource::Borrowed,
+        }
+    }
 }
 
 /// Returns the most permits, up to `most`, that would be granted.

@@ -116,7 +116,7 @@ use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 /// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
 /// | another `cost` or `shadow` | in force with the numbers of the same file, in one step |
 /// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
-/// | other groups of tenants of `shares` | another limiter takes the place, with what all have used together; each share starts full |
+/// | other groups of tenants of `shares` | another limiter takes the place, with what all have used together; each share starts full. On a server the limiter stays, and named tenants keep what they have used |
 /// | other fields of the key | another store, whose keys start full |
 /// | `key = "all"` gets fields, or the other way round | another limiter, which starts full; handles of the old one go on with its last terms, and nobody waits for it any more |
 /// | levels of the [hierarchy](Registry::hierarchy) | see [`HierarchyHandle`] |

@@ -176,7 +176,7 @@ fn of_common() -> Value {
         "then": {
             "properties": {
                 "key": { "not": { "const": "all" } },
-                "store": { "const": "exact" },
+                "store": { "not": { "const": "table" } },
                 "wait": { "const": "refuse" },
             },
             "propertyNames": { "not": { "enum": NOT_OF_COMMON } },

@@ -6,27 +6,31 @@ mod names;
 mod needs;
 mod on_server;
 mod servers;
+mod tenants;
 
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use sluicegate::Quota;
 use sluicegate_policy::{
     ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore, RemoteFailure,
-    RemoteFuture, RemoteLimits, Room, ServerStatistics,
+    RemoteFuture, RemoteLimits, Room, ServerStatistics, ShareGroup,
 };
 use tokio::runtime::Handle;
 
-pub(crate) use self::kinds::limit_of;
-use self::kinds::share;
+pub(crate) use self::kinds::{limit_of, shares_of};
+use self::kinds::{share, share_of_tenants};
 use self::names::{KeyNames, key_space};
 use self::on_server::{Limits, OnServer};
 use self::servers::{Connected, Known, Server, Servers};
+use self::tenants::{Tenants, Unanswered};
 use crate::guarded::Causes;
+use crate::script::{SHARES, Script};
 use crate::{
-    FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter, RedisLimit,
-    RedisLimiter, ServerChange,
+    FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter, RedisLimiter,
+    ServerChange,
 };
 
 /// A client of the servers that the policies of a registry name: see
@@ -41,7 +45,8 @@ use crate::{
 /// the key is what the policy's `key` is: `ip`, `user`, `path`, the name of a header, several with `+` between them,
 /// such as `path+user`; and the whole is `global` for `key = "all"`. Characters that could leave the braces are
 /// escaped: see [`KeySpace`](crate::KeySpace). Of a key that is longer than 150 bytes its SHA-1 is kept, after `#`, so that no client can fill
-/// the server by long keys.
+/// the server by long keys. A tenant of shares has `app:tenants:sh:{app:tenants}:assured:named:user:ada`, since all of them are on
+/// one node; `others` instead of `named` is for tenants that no group of the policy names.
 ///
 /// # Examples
 ///
@@ -180,11 +185,11 @@ impl RedisConnector {
         servers.values().cloned().collect()
     }
 
-    /// Returns the client of a server, which is the same for all its limiters, for those of `limit` in `keys`.
+    /// Returns the client of a server, which is the same for all its limiters, for those with `script` in `keys`.
     fn server(
         &self,
         store: &RedisStore,
-        limit: &RedisLimit,
+        script: &'static Script,
         keys: &KeySpace,
     ) -> Result<Server, ConnectError> {
         let mut servers = lock(&self.shared.servers);
@@ -199,7 +204,7 @@ impl RedisConnector {
                 place.insert(known)
             }
         };
-        known.needs.add(keys, limit.script());
+        known.needs.add(keys, script);
         Ok(known.server.clone())
     }
 
@@ -217,7 +222,7 @@ impl RedisConnector {
             OnFailure::Share { machines } => Fallback::Local(Arc::new(share(kind, machines)?)),
         };
         let keys = key_space(store, policy)?;
-        let server = self.server(store, &limit, &keys)?;
+        let server = self.server(store, limit.script(), &keys)?;
         let limiter = RedisLimiter::new(limit, keys, server).with_fallback(fallback);
         let Some(lease) = store.lease else { return Ok(Limits::Plain(limiter)) };
         let options = LeaseOptions::builder(lease.nodes)
@@ -239,6 +244,32 @@ impl RedisConnector {
         all.push(Arc::downgrade(&leased));
         Ok(Limits::Leased(leased, self.runtime.clone()))
     }
+
+    /// Returns the shares of a policy.
+    fn tenants(
+        &self,
+        policy: &LimiterPolicy,
+        store: &RedisStore,
+        (quota, groups): (Quota, &[ShareGroup]),
+    ) -> Result<Tenants, ConnectError> {
+        let keys = key_space(store, policy)?;
+        let server = self.server(store, &SHARES, &keys)?;
+        let fallback = match store.on_failure {
+            OnFailure::Closed => Unanswered::Closed,
+            OnFailure::Open => Unanswered::Open { limit: policy.kind.most_at_once() },
+            OnFailure::Share { machines } => {
+                Unanswered::Local(Box::new(share_of_tenants(quota, groups, machines)?))
+            }
+        };
+        Ok(Tenants {
+            server: store.shown_url(),
+            prefix: store.prefix.clone(),
+            names: KeyNames::new(&policy.key),
+            shares: shares_of(quota, groups, keys, server)?,
+            groups: tenants::numbered(groups),
+            fallback,
+        })
+    }
 }
 
 impl Connector for RedisConnector {
@@ -254,6 +285,9 @@ impl Connector for RedisConnector {
         };
         if policy.redis.is_none() {
             check(policy)?;
+        }
+        if let Kind::Shares { quota, groups } = &policy.kind {
+            return Ok(Some(Arc::new(self.tenants(policy, store, (*quota, groups.as_slice()))?)));
         }
         let on_server = OnServer {
             server: store.shown_url(),

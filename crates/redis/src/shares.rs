@@ -182,6 +182,21 @@ impl<R> RedisShares<R> {
         Ok(RedisShares { numbers, keys, runner })
     }
 
+    /// Returns the limit with names for its groups: one for all whose tenants are known, each of which has a place of its own,
+    /// and another one for a group of others. So a known tenant keeps what it has used when its group changes.
+    #[cfg(feature = "policy")]
+    pub(crate) fn with_known_tenants(
+        mut self,
+        are_known: impl Fn(usize) -> bool,
+    ) -> RedisShares<R> {
+        for (index, group) in self.numbers.groups.iter_mut().enumerate() {
+            let is_known = are_known(index);
+            group.name = String::from(if is_known { "named" } else { "others" });
+            group.places = group.places.filter(|_| !is_known);
+        }
+        self
+    }
+
     /// Returns the quota for all tenants together.
     pub fn quota(&self) -> Quota {
         self.numbers.quota

@@ -9,6 +9,7 @@ use sluicegate::{ConfigError, ManualClock, Quota, Rate};
 use super::given::{Given, texts, whole};
 use super::key::of_override;
 use super::kinds::{KINDS, KindFields};
+use super::redis_store::NOT_THERE;
 use super::{Checks, messages};
 use crate::kind::common::{ClassPolicy, ShareGroup, kept, priorities};
 use crate::problem::Problem;
@@ -186,7 +187,12 @@ impl Checks<'_> {
         let policy = given.word("policy")?;
         let is_common = |kind: &&KindFields| kind.policy == policy && kind.is_common;
         let Some(fields) = KINDS.iter().find(is_common) else { return kind };
+        let is_on_server = given.get("store").is_some_and(|store| store.table().is_some());
         for field in NOT_OF_COMMON.into_iter().chain(["wait"]) {
+            if is_on_server && NOT_THERE.contains(&field) {
+                // It has been reported.
+                continue;
+            }
             let is_default = given.word(field) == Some("refuse");
             if let (Some(node), false) = (given.get(field), is_default) {
                 self.errors.push(messages::not_of_common(field, node.span.clone(), policy));

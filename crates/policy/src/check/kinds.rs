@@ -21,7 +21,7 @@ pub(crate) struct KindFields {
     pub(crate) in_levels: bool,
     /// True if a server can keep it.
     pub(crate) on_servers: bool,
-    /// True if all keys have one limiter in common: then it has no overrides, no store and no line, and is part of no
+    /// True if all keys have one limiter in common: then it has no overrides, no line and no other store here, and is part of no
     /// other.
     pub(crate) is_common: bool,
     /// Reads the fields, and reports those that are out of range.
@@ -208,6 +208,7 @@ pub(crate) static KINDS: &[KindFields] = &[
         policy: "shares",
         needed: &["limit", "rate", "shares"],
         about: "One bucket for all keys. Each is a tenant with an assured part of it, and may borrow what others leave idle.",
+        on_servers: true,
         is_common: true,
         read: |checks, given| checks.shares(given),
         ..KIND

@@ -9,7 +9,8 @@ use crate::tree::Node;
 use crate::{Kind, Lease, OnFailure, PasswordFrom, RedisStore};
 
 /// Fields that have no effect on a server: it has space for all keys, and nobody waits there.
-const NOT_THERE: [&str; 6] = ["max_keys", "memory", "keys", "when_full", "wait", "penalty"];
+pub(super) const NOT_THERE: [&str; 6] =
+    ["max_keys", "memory", "keys", "when_full", "wait", "penalty"];
 
 impl Checks<'_> {
     /// Checks the server of `store = { redis = .. }`, and returns it.

@@ -72,9 +72,18 @@ impl Kind {
             | Kind::WindowFromFirst(_)
             | Kind::SlidingLog(_)
             | Kind::WeightedLog { .. } => None,
+            Kind::Shares { quota, groups } => {
+                let of_groups = groups.iter().map(|group| group.share);
+                let rates = of_groups.flat_map(|share| [Some(share.assured()), share.ceiling()]);
+                let mut rates = std::iter::once(*quota).chain(rates.flatten()).map(Quota::rate);
+                rates.find_map(not_a_rate)
+            }
+            Kind::Priorities { .. } => Some(
+                "expected another kind: a server keeps no reserves of classes, only the memory of a process does",
+            ),
             _ => Some(
                 "expected one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_window, \
-                 sliding_counter, sliding_log, weighted_log",
+                 sliding_counter, sliding_log, weighted_log, shares",
             ),
         }
     }
@@ -97,6 +106,10 @@ impl Kind {
     /// would keep their part back each time.
     #[must_use]
     pub fn cut_by(&self, lease: &Lease) -> Option<String> {
+        if let Kind::Shares { .. } = self {
+            let cause = "a lease would keep permits of one tenant from all others: expected no leases beside shares";
+            return Some(cause.to_owned());
+        }
         let (limit, together) = (self.most_at_once(), self.comes_back_together());
         let shared = limit.saturating_sub(lease.keeps_back(limit));
         (shared < together).then(|| {

@@ -21,7 +21,8 @@ use super::servers::{Fallbacks, LeaseStatistics, ServerStatistics};
 use super::shadow::{Pass, Shadow, ShadowCounts};
 use super::terms::Terms;
 use super::unasked::Unasked;
-use crate::{KeyField, LimiterPolicy};
+use crate::common_limiter::ShareCounters;
+use crate::{KeyField, Kind, LimiterPolicy, PermitSource, ShareCounts};
 
 /// A client of a server, which makes the limiters of policies there.
 ///
@@ -96,6 +97,8 @@ pub enum RemoteVerb {
 pub struct RemoteAnswer {
     /// The grant, or the denial.
     pub answer: Result<Grant, Denied>,
+    /// The source of a tenant's permits, if they were granted by shares.
+    pub source: Option<PermitSource>,
     /// True if the server gave no answer, so that the policy's `on_failure` has.
     pub is_fallback: bool,
 }
@@ -144,6 +147,7 @@ pub(super) struct RemoteSlot {
     is_removed: AtomicBool,
     pub(super) shadow: Shadow,
     pub(super) fallbacks: Fallbacks,
+    granted: ShareCounters,
     /// Set if the answers are counted.
     pub(super) answers: OnceLock<AnswerCounters>,
     pub(super) unasked: Unasked,
@@ -162,6 +166,7 @@ impl RemoteSlot {
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
             fallbacks: Fallbacks::default(),
+            granted: ShareCounters::default(),
             answers: OnceLock::new(),
             unasked: Unasked::default(),
         }
@@ -179,6 +184,12 @@ impl RemoteSlot {
     /// Returns the numbers of leases; `None` if each decision asks the server.
     pub(super) fn leases(&self) -> Option<LeaseStatistics> {
         self.in_force.load().limits.leases()
+    }
+
+    /// Returns the permits that tenants were granted, if keys are tenants.
+    pub(super) fn share_counts(&self) -> Option<ShareCounts> {
+        let is_of_shares = matches!(self.policy().kind, Kind::Shares { .. });
+        is_of_shares.then(|| self.granted.counts())
     }
 
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.
@@ -310,9 +321,12 @@ impl RemoteHandle {
         let answer = in_force.limits.decide(verb, key, permits).await;
         let is_asked = verb == RemoteVerb::Take;
         match answer {
-            Ok(RemoteAnswer { answer, is_fallback }) => {
+            Ok(RemoteAnswer { answer, source, is_fallback }) => {
                 if is_asked && is_fallback {
                     self.slot.fallbacks.answered(answer.is_ok());
+                }
+                if is_asked && let (Ok(_), Some(source)) = (&answer, source) {
+                    self.slot.granted.count(source, permits);
                 }
                 if is_asked
                     && let Some(answers) = self.slot.answers.get()
@@ -326,7 +340,7 @@ impl RemoteHandle {
                     super::shadow::shown(terms, permits, answer)
                 };
                 match judged {
-                    Ok(pass) => Ok(RemotePass { pass, is_fallback }),
+                    Ok(pass) => Ok(RemotePass { pass: pass.of(source), is_fallback }),
                     Err(denied) => Err(RemoteRefusal::Denied { denied, is_fallback }),
                 }
             }

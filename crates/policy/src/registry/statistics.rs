@@ -122,7 +122,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
             shadow: slot.shadow.counts(),
             fallbacks: Some(slot.fallbacks.counts()),
             leases: slot.leases(),
-            shares: None,
+            shares: slot.share_counts(),
             state: None,
             waiting: 0,
             keys: None,

@@ -1,10 +1,14 @@
 //! Limits of the kinds that policies have.
 
-use sluicegate::keyed::{Buckets, WhenFull};
-use sluicegate::{ConfigError, Keyed, Quota, Rate, Refill};
-use sluicegate_policy::{ConnectError, Kind};
+use std::sync::Arc;
 
-use crate::{RedisLimit, share_of};
+use sluicegate::clock::MonotonicClock;
+use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::share::Share;
+use sluicegate::{ConfigError, Keyed, Quota, Rate, Refill};
+use sluicegate_policy::{CommonLimiter, ConnectError, Kind, ShareGroup};
+
+use crate::{KeySpace, RedisLimit, RedisShares, share_of};
 
 /// Keys that a fallback of this machine knows at a time.
 const FALLBACK_KEYS: usize = 100_000;
@@ -34,6 +38,18 @@ pub(crate) fn limit_of(kind: &Kind) -> Result<RedisLimit, ConnectError> {
     limit.map_err(|error| ConnectError(format!("no server can keep it: {error}")))
 }
 
+/// Returns the shares of tenants as the script enforces them.
+pub(crate) fn shares_of<R>(
+    quota: Quota,
+    groups: &[ShareGroup],
+    keys: KeySpace,
+    runner: R,
+) -> Result<RedisShares<R>, ConnectError> {
+    let shares = RedisShares::new(quota, groups.iter().map(|group| group.share), keys, runner);
+    let shares = shares.map_err(|error| ConnectError(format!("no server can keep it: {error}")))?;
+    Ok(shares.with_known_tenants(|group| !groups[group].tenants.is_empty()))
+}
+
 /// Returns a store of this machine's share of a limit: a bucket for each key, whatever the limit is.
 pub(super) fn share(kind: &Kind, machines: u32) -> Result<Keyed<String, Buckets>, ConnectError> {
     let quota = match kind {
@@ -53,6 +69,35 @@ pub(super) fn share(kind: &Kind, machines: u32) -> Result<Keyed<String, Buckets>
     let quota = share_of(quota.with_refill(Refill::Smooth), machines).map_err(config)?;
     let store = Keyed::builder(Buckets::new(quota)).max_keys(FALLBACK_KEYS);
     store.when_full(WhenFull::Deny).build().map_err(config)
+}
+
+/// Returns this machine's share of a limit with shares of tenants. A burst of which it would have less than a permit is
+/// one.
+pub(super) fn share_of_tenants(
+    quota: Quota,
+    groups: &[ShareGroup],
+    machines: u32,
+) -> Result<CommonLimiter, ConnectError> {
+    let part = |quota: Quota| share_of(quota, machines).map_err(config);
+    let mut own = Vec::with_capacity(groups.len());
+    let mut kept = 0;
+    for ShareGroup { tenants, share } in groups {
+        let assured = part(share.assured())?;
+        kept += assured.burst() * share.tenants() as u64;
+        let mut part_of_share = Share::new(assured).with_tenants(share.tenants());
+        if let Some(ceiling) = share.ceiling() {
+            part_of_share = part_of_share.with_ceiling(part(ceiling)?);
+        }
+        own.push(ShareGroup { tenants: tenants.clone(), share: part_of_share });
+    }
+    let quota = part(quota)?;
+    let quota = quota.with_burst(quota.burst().max(kept)).map_err(config)?;
+    let clock = Arc::new(MonotonicClock::new());
+    match CommonLimiter::new(&Kind::Shares { quota, groups: own }, clock) {
+        Ok(Some(limiter)) => Ok(limiter),
+        Ok(None) => Err(ConnectError("no machine has a share of such a limit".to_owned())),
+        Err(error) => Err(ConnectError(format!("no machine has a share of it: {error}"))),
+    }
 }
 
 fn config(error: ConfigError) -> ConnectError {

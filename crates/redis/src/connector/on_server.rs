@@ -139,16 +139,16 @@ fn answer(decision: Result<Decision, TryAcquireError>) -> Result<RemoteAnswer, R
     match decision {
         Ok(decision) => {
             let is_fallback = decision.failure().is_some();
-            Ok(RemoteAnswer { answer: decision.answer(), is_fallback })
+            Ok(RemoteAnswer { answer: decision.answer(), source: None, is_fallback })
         }
         Err(TryAcquireError::Denied(denied)) => {
-            Ok(RemoteAnswer { answer: Err(denied), is_fallback: false })
+            Ok(RemoteAnswer { answer: Err(denied), source: None, is_fallback: false })
         }
         Err(error) => Err(failure(&error)),
     }
 }
 
-fn failure(error: &TryAcquireError) -> RemoteFailure {
+pub(super) fn failure(error: &TryAcquireError) -> RemoteFailure {
     match error {
         TryAcquireError::Key(error) => RemoteFailure::Key(error.to_string()),
         TryAcquireError::Store(error) => RemoteFailure::Unavailable(Causes(error).to_string()),

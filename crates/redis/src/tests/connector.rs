@@ -1,6 +1,7 @@
 //! Limiters of policies.
 
 mod servers;
+mod tenants;
 
 use std::sync::Arc;
 

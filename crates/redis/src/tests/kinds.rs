@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use sluicegate::{Gcra, ManualClock, Quota, Rate, Refill};
-use sluicegate_policy::Kind;
+use sluicegate::share::{Share, Shares};
+use sluicegate::{Gcra, ManualClock, Quota, Rate, Refill, quota};
+use sluicegate_policy::{Kind, ShareGroup};
 
-use crate::connector::limit_of;
+use crate::KeySpace;
+use crate::connector::{limit_of, shares_of};
 
 const YEAR: Duration = Duration::from_secs(31_557_600);
 
@@ -50,6 +52,7 @@ fn kinds() -> Vec<Kind> {
             ]);
             let slots = [1, 2, 3, 7, 999, 1_000, 1_001, 65_536];
             kinds.extend(slots.map(|slots| Kind::SlidingWindow { limit: rate, slots }));
+            kinds.extend(of_shares(rate));
             for burst in [1, permits, 1 << 32] {
                 for debt in [0, 1, 1 << 32] {
                     for refill in [Refill::Smooth, Refill::Interval] {
@@ -73,17 +76,43 @@ fn kinds() -> Vec<Kind> {
         Kind::Gcra { interval, tolerance } => {
             Gcra::with_clock(interval, tolerance, ManualClock::new()).is_ok()
         }
+        Kind::Shares { quota, ref groups } => {
+            let shares = groups.iter().map(|group| group.share);
+            Shares::<u64, _>::with_clock(quota, shares, &ManualClock::new()).is_ok()
+        }
         _ => true,
     });
     kinds
+}
+
+/// Returns shares of which the limit for all has the rate, or an assured share, or a ceiling.
+fn of_shares(rate: Rate) -> Vec<Kind> {
+    let slowest = quota!(1 / 1000 days);
+    let fastest = Quota::new(Rate::new(1 << 32, Duration::from_secs(4)).unwrap());
+    let one = Quota::new(rate).with_burst(1).unwrap();
+    let of = |quota, share| Kind::Shares {
+        quota,
+        groups: vec![ShareGroup { tenants: Vec::new(), share }],
+    };
+    vec![
+        of(one, Share::new(slowest)),
+        of(fastest, Share::new(one)),
+        of(fastest, Share::new(slowest).with_ceiling(one)),
+    ]
 }
 
 #[test]
 fn a_policy_accepts_the_kinds_that_the_scripts_take_and_no_others() {
     let (mut taken, mut refused) = (0, 0);
     for kind in kinds() {
-        match (kind.not_on_redis(), limit_of(&kind)) {
-            (None, Ok(_)) => taken += 1,
+        let found = match &kind {
+            Kind::Shares { quota, groups } => {
+                shares_of(*quota, groups, KeySpace::new("app").unwrap(), ()).map(drop)
+            }
+            kind => limit_of(kind).map(drop),
+        };
+        match (kind.not_on_redis(), found) {
+            (None, Ok(())) => taken += 1,
             (Some(_), Err(_)) => refused += 1,
             (said, found) => {
                 panic!("{kind:?}: the policy says {said:?}, and the scripts {found:?}")

@@ -61,7 +61,7 @@ pub(super) struct Reloaded {
         (status = 401, description = "The token is missing or wrong", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 403, description = "The service has no token, or a page of another site has sent this", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has this name", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = 409, description = "The limiter has shares, of which none is made full, and no penalty", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 409, description = "The limiter has shares in memory, of which none is made full, and no penalty", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 413, description = "The body has more than 1 MiB", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 415, description = "The body is not JSON by its `Content-Type`", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 503, description = "The server of the limiter gives no answer, or there is no space for the body now", body = ProblemDetails, content_type = "application/problem+json"),

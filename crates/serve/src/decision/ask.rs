@@ -213,13 +213,16 @@ impl<'l> Ask<'l> {
         })
     }
 
-    /// Returns false if a reset would do nothing: the share of a tenant is never made full, since others rely on theirs.
+    /// Returns false if a reset would do nothing: the share of a tenant in memory is never made full, since others rely on
+    /// theirs.
     pub(crate) fn can_be_reset(&self) -> bool {
         let policy = self.limiter.policy();
-        policy.penalty.is_some() || !matches!(policy.kind, Kind::Shares { .. })
+        let is_remote = matches!(self.limiter.handle(), Handle::Remote(_));
+        is_remote || policy.penalty.is_some() || !matches!(policy.kind, Kind::Shares { .. })
     }
 
-    /// Makes the limiter, or that of the key, full again, and ends its penalty. The share of a tenant stays as it is.
+    /// Makes the limiter, or that of the key, full again, and ends its penalty. The share of a tenant in memory stays as it
+    /// is.
     ///
     /// # Errors
     ///

@@ -111,6 +111,35 @@ async fn two_services_share_their_limits_and_keys_have_names_that_tell_what_they
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tenants_of_two_services_are_told_whether_permits_are_assured_and_can_be_reset() {
+    const POLICY: &str = r#"
+        [limiters.tenants]
+        key = "user"
+        policy = "shares"
+        limit = 10
+        rate = { amount = 2, interval = "10 days" }
+        shares = [{ tenants = 2, assured = { limit = 2, rate = { amount = 1, interval = "10 days" } } }]
+    "#;
+    let server = Server::start();
+    let one = service_on(&server, POLICY, OnFailure::Closed).await;
+    let other = service_on(&server, POLICY, OnFailure::Closed).await;
+    let ask = |cost: u64| json!({ "limiter": "tenants", "key": "acme", "cost": cost });
+    for (service, cost, share) in [(&one, 2, "assured"), (&other, 4, "borrowed")] {
+        assert_eq!(service.check(ask(cost)).await["share"], share);
+    }
+    assert_eq!(one.check(ask(1)).await["decision"], "denied");
+    let metrics = other.client.get(other.url("/metrics")).send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let borrowed = metrics.lines().find(|line| line.contains("borrowed") && !line.starts_with('#'));
+    assert!(borrowed.is_some_and(|line| line.ends_with(" 4")), "{borrowed:?}");
+
+    let reset = one.client.post(one.url("/v1/reset")).json(&ask(1));
+    let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!(reset.status(), 204);
+    assert_eq!(other.check(ask(2)).await["share"], "assured");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_and_proxies_are_answered_by_the_server_too() {
     let server = Server::start();
     let service = service_on(&server, POLICY, OnFailure::Closed).await;

@@ -86,7 +86,7 @@ impl RemoteLimits for FakeLimits {
                 RemoteVerb::Take => self.keys.try_acquire(key, permits),
                 RemoteVerb::Peek => self.keys.peek(key, permits),
             };
-            Ok(RemoteAnswer { answer, is_fallback: key == "fallen" })
+            Ok(RemoteAnswer { answer, source: None, is_fallback: key == "fallen" })
         })
     }
 

@@ -12,13 +12,13 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
 use crate::RedisConnector;
-use crate::script::RESET;
+use crate::script::{RESET, SHARES};
 use crate::tests::cluster::Nodes;
 use crate::tests::failover::{Sentinel, pair};
 use crate::tests::limits;
 use crate::tests::server::{Server, free_port, wait_until};
 
-/// Limiters of each script, each of ten permits that come back after a day or more.
+/// Limiters of each script, each of ten permits for a key that come back after a day or more.
 const POLICY: &str = r#"
 limiters.smooth = { key = "user", policy = "token_bucket", limit = 10, rate = { amount = 1, interval = "1 day" } }
 limiters.gcra = { key = "user", policy = "gcra", interval = "1 day", tolerance = "9 days" }
@@ -27,6 +27,17 @@ limiters.fixed = { key = "user", policy = "fixed_window", limit = 10, interval =
 limiters.counter = { key = "user", policy = "sliding_counter", limit = 10, interval = "10 days" }
 limiters.slots = { key = "user", policy = "sliding_window", limit = 10, interval = "1 day", slots = 24 }
 limiters.log = { key = "user", policy = "sliding_log", limit = 10, interval = "1 day" }
+
+# Of which nothing is ever lent.
+[limiters.shares]
+key = "user"
+policy = "shares"
+limit = 60
+rate = { amount = 6, interval = "1 day" }
+shares = [
+    { tenants = ["user-0", "user-1"], assured = { limit = 10, rate = { amount = 1, interval = "1 day" } } },
+    { tenants = 4, assured = { limit = 10, rate = { amount = 1, interval = "1 day" } } },
+]
 "#;
 
 /// A limit of time that no machine is too busy for.
@@ -222,7 +233,7 @@ async fn the_user_of_the_documentation_may_do_all_that_limiters_do_and_nothing_e
 
     // Each of them is needed.
     let mut needed: Vec<_> = limits().iter().flat_map(|limit| limit.script().commands()).collect();
-    needed.extend(RESET.commands());
+    needed.extend(RESET.commands().into_iter().chain(SHARES.commands()));
     needed.sort_unstable();
     needed.dedup();
     let rights = line.split(' ').filter_map(|word| word.strip_prefix('+'));
