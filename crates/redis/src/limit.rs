@@ -37,7 +37,7 @@ const MOST: u64 = 1 << 52;
 ///
 /// | constructor | as in the engine | admits at most, in any span of `t` | state on the server |
 /// |---|---|---|---|
-/// | [`token_bucket`](RedisLimit::token_bucket) | [`TokenBucket`](sluicegate::TokenBucket) | burst + what `t` earns | three numbers |
+/// | [`token_bucket`](RedisLimit::token_bucket) | [`TokenBucket`](sluicegate::TokenBucket) | burst + what `t` earns | four numbers |
 /// | [`gcra`](RedisLimit::gcra) | [`Gcra`](sluicegate::Gcra) | 1 + (tolerance + t) / interval | two numbers |
 /// | [`fixed_window`](RedisLimit::fixed_window) | [`FixedWindow`](sluicegate::FixedWindow) | its limit in each window, twice that in other spans | two numbers |
 /// | [`window_from_first`](RedisLimit::window_from_first) | [`WindowFromFirst`](sluicegate::window::WindowFromFirst) | the same | two numbers |

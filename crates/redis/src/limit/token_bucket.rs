@@ -13,7 +13,7 @@ use crate::script;
 
 /// A smooth token bucket. Each microsecond earns `gain / period` tokens, in lowest terms.
 ///
-/// State: the time; the whole tokens; the part of the next one, in fractions of `period`; the age of the grant; and lots of
+/// Reply: the time; the whole tokens; the part of the next one, in fractions of `period`; the age of the grant; and lots of
 /// permits that were given back, each with its age and its size.
 ///
 /// Its script keeps all numbers below 2^53. The gain is below 2^42, and the period below 2^51, so that

@@ -1,8 +1,9 @@
 -- A token bucket that is refilled smoothly, and to which permits can be given back.
 --
--- State: the time; the whole tokens; the part of the next one, in fractions of `period`; and up to four lots of permits
--- that were given back, each with its age and its number, the oldest first. Each microsecond earns
--- `gain / period` tokens, in lowest terms, so nothing is ever rounded.
+-- State: the time; the whole tokens; the part of the next one, in fractions of `period`; that period; and up to four lots of
+-- permits that were given back, each with its age and its number, the oldest first. Each microsecond earns
+-- `gain / period` tokens, in lowest terms, so nothing is ever rounded, but a part when the rate changes: down, by less than one
+-- of its fractions.
 --
 -- Ages. Number the tokens of a bucket in the order in which they are earned, and let a grant take the lowest numbers.
 -- A token dies when `capacity` more have been earned: a bucket that nobody asks stays full by that. The
@@ -25,8 +26,8 @@ local function earn(micros, part)
   return earned, part + rest
 end
 
-local state = { load(3, 3 + 2 * MAX_LOTS) }
-local at, tokens, part = state[1], state[2], state[3]
+local state = { load(4, 4 + 2 * MAX_LOTS) }
+local at, tokens, part, period_then = unpack(state, 1, 4)
 local lots, in_lots = {}, 0
 -- Tokens that are dying, if a part of the next one is earned: a whole one is dead as soon as a part of it is.
 local dying = 0
@@ -34,11 +35,12 @@ local is_set_back
 if at then
   local elapsed, earned
   at, elapsed, is_set_back = since(at)
-  -- After a change of the rate, a part could be more than a token.
-  earned, part = earn(elapsed, math.min(part, period - 1))
+  -- After a change of the rate. As it stands, the part would be worth more or less.
+  if period_then ~= period then part = multiply_and_divide(part, period, period_then, 2) end
+  earned, part = earn(elapsed, part)
   tokens = tokens + earned
   if part > 0 then dying = 1 end
-  for index = 4, #state, 2 do
+  for index = 5, #state, 2 do
     local age = state[index] - earned
     local size = math.min(state[index + 1], age - dying)
     if size > 0 then
@@ -54,7 +56,7 @@ end
 local function store()
   -- A float, and a thousandth of a millionth more than it is.
   local micros = (capacity - tokens) * (period / gain) * 1.000000001
-  local numbers = { at, tokens, part }
+  local numbers = { at, tokens, part, period }
   for _, lot in ipairs(lots) do
     numbers[#numbers + 1] = lot.age
     numbers[#numbers + 1] = lot.size

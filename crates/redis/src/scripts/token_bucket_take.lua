@@ -5,9 +5,9 @@
 if verb == 'take' then
   local capacity, gain, period, _, fill = cmsgpack.unpack(terms)
   local stored = redis.call('GET', key)
-  local is_state, at, tokens, part, lot = true, now, capacity, 0, nil
-  if stored then is_state, at, tokens, part, lot = pcall(cmsgpack.unpack, stored) end
-  if is_state and part and not lot and part < period and at <= now then
+  local is_state, at, tokens, part, period_then, lot = true, now, capacity, 0, period, nil
+  if stored then is_state, at, tokens, part, period_then, lot = pcall(cmsgpack.unpack, stored) end
+  if is_state and period_then == period and not lot and at <= now then
     local elapsed = now - at
     -- After that time the bucket is full.
     if elapsed > fill then elapsed = fill end
@@ -19,7 +19,7 @@ if verb == 'take' then
       if tokens >= capacity then tokens, part = capacity, 0 end
       if permits > tokens then return { -1, now, now, tokens, part, 0 } end
       tokens = tokens - permits
-      local missing, state = capacity - tokens, cmsgpack.pack(now, tokens, part)
+      local missing, state = capacity - tokens, cmsgpack.pack(now, tokens, part, period)
       if is_test then
         redis.call('SET', key, state)
       else

@@ -157,3 +157,28 @@ fn a_rate_is_exact_whatever_its_callers_do() {
         assert!(earned > 100, "{quota:?}");
     }
 }
+
+#[test]
+fn callers_with_different_rates_are_granted_no_more_than_by_the_greater() {
+    let server = Server::start();
+    let mut connection = server.connection();
+    let mut random = random();
+    // In lowest terms, the fractions of one are a thousand times as many as those of the other.
+    let greater = quota!(1_001 / 1000 seconds, burst 40);
+    let limits = [greater, quota!(1_000 / 1000 seconds, burst 40)];
+    let limits = limits.map(|quota| RedisLimit::token_bucket(quota).unwrap());
+    let (mut bound, mut micros, mut granted) = (Bucket::smooth(greater), START, 0);
+    for _ in 0..1_500 {
+        micros += [1_000, 50_000, 400_000][random.random_range(0..3)];
+        let limit = &limits[random.random_range(0..2)];
+        let step = Step { micros, verb: Verb::Take, permits: 1 };
+        if run(&mut connection, limit, "ada", &[step])[0].is_ok() {
+            let now = i128::from(micros - START) * 1_000;
+            assert!(bound.room(now) >= 1, "above the greater: {step:?}, after {granted}");
+            bound.take(now, 1);
+            granted += 1;
+        }
+    }
+    // 225 seconds.
+    assert!(granted > 200, "{granted}");
+}
