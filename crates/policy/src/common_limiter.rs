@@ -68,6 +68,17 @@ impl ShareCounters {
         counter.fetch_add(permits, Relaxed);
     }
 
+    /// Goes on from the counts of a limiter whose place this one takes.
+    #[cfg(feature = "registry")]
+    fn go_on_from(&self, counts: ShareCounts) {
+        for (counter, count) in [(&self.assured, counts.assured), (&self.borrowed, counts.borrowed)]
+        {
+            // ORDERING: Relaxed, as in `count`.
+            // MODEL: none, as there.
+            counter.store(count, Relaxed);
+        }
+    }
+
     pub(crate) fn counts(&self) -> ShareCounts {
         // ORDERING: Relaxed, here and below, as in `count`.
         // MODEL: none, as there.

@@ -1,6 +1,5 @@
 //! New numbers of a limiter that all keys have in common: in place, or by another one that takes over what was used.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use sluicegate::bucket::{Carry, Snapshot};
@@ -20,11 +19,7 @@ impl CommonLimiter {
             Parts::Classes(priorities) => priorities.limiter().snapshot(),
         };
         self.restore(&left);
-        for (own, old) in [(&self.assured, &old.assured), (&self.borrowed, &old.borrowed)] {
-            // ORDERING: Relaxed. Statistics; nothing is decided by them.
-            // MODEL: none; no decision depends on them.
-            own.store(old.load(Relaxed), Relaxed);
-        }
+        self.granted.go_on_from(old.granted.counts());
     }
 
     /// Charges what the keys of a limiter without a limit for all have used together. No other call may use this limiter yet.
