@@ -42,8 +42,10 @@ pub(crate) fn leaving(permits: u64, reserve: u64, terms: &Terms, balance: i64) -
     }
     // What both cost has to be there, and more is not spent than the permits cost.
     match all_of(permits.saturating_add(reserve), terms, balance) {
+        // Both have a cost, so the product does not overflow.
         Ok(_) => {
-            Ok(Spend::Some { permits, cost: terms.cost(permits).unwrap_or(0), is_forced: false })
+            let cost = permits.wrapping_mul(terms.token) as i64;
+            Ok(Spend::Some { permits, cost, is_forced: false })
         }
         Err(Refusal::TooLarge { limit }) => {
             Err(Refusal::TooLarge { limit: limit.saturating_sub(reserve) })

@@ -133,7 +133,7 @@ macro_rules! leaving {
             /// clock.advance(denied.retry_after().unwrap());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            #[inline]
+            #[inline(always)]
             pub fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_leaving(permits, reserve)
             }

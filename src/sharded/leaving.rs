@@ -22,6 +22,7 @@ use super::in_transit::InTransit;
 
 impl<C: Clock> Sharded<C> {
     /// Takes `permits`, so that `reserve` at least remain, for a caller of the shard at that index.
+    #[inline]
     pub(super) fn acquire_leaving(
         &self,
         index: impl FnOnce() -> usize,
@@ -35,10 +36,12 @@ impl<C: Clock> Sharded<C> {
         // While as many are refused that leave nothing, so are these.
         let lookup = self.cached_denial(index, permits + kept)?;
         let now_nanos = lookup.now_nanos.unwrap_or_else(|| self.clock().now_nanos());
-        self.root.draw_leaving(now_nanos, permits, kept).or_else(|_| {
-            let answer = self.acquire_leaving_elsewhere(index, permits, kept, lookup);
-            answer.map_err(|denied| denied.leaving(reserve))
-        })
+        match self.root.draw_leaving(now_nanos, permits, kept) {
+            Ok(grant) => Ok(grant),
+            Err(_) => self
+                .acquire_leaving_elsewhere(index, permits, kept, lookup)
+                .map_err(|denied| denied.leaving(reserve)),
+        }
     }
 
     /// Does the same if the root alone has too few. A denial is that of both together.

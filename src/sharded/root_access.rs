@@ -113,6 +113,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
 
     /// Takes all of `permits`, or none if fewer than `reserve` would remain in the word, by a clock that was read at
     /// `now_nanos`. With 0 permits, only looks whether the reserve is there. A refusal is that of both together.
+    #[inline]
     pub(crate) fn draw_leaving(
         &self,
         now_nanos: u64,

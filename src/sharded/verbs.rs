@@ -119,6 +119,7 @@ impl<C: Clock> Sharded<C> {
     /// assert!(limiter.try_acquire(500).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
         self.acquire_leaving(thread_index, permits, reserve)
     }

@@ -21,7 +21,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.spend::<true, _>(0, |_| permits, Granted::grant)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
         self.spend_leaving::<true>(permits, reserve)
     }
@@ -30,15 +30,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.spend_leaving::<false>(permits, reserve)
     }
 
-    #[inline]
+    #[inline(always)]
     fn spend_leaving<const SPEND: bool>(
         &self,
         permits: u64,
         reserve: u64,
     ) -> Result<Grant, Denied> {
-        let kept = counted_beside(permits, reserve);
-        self.spend::<SPEND, _>(kept, |_| permits + kept, Granted::grant)
-            .map_err(|denied| denied.leaving(reserve))
+        let (now_nanos, kept) = (self.clock.now_nanos(), counted_beside(permits, reserve));
+        let denial = |denied: Denied| denied.leaving(reserve);
+        self.spend_told::<SPEND, _>(now_nanos, kept, |_| permits + kept, Granted::grant, denial)
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -111,13 +111,27 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         ask: impl Fn(&WindowForecast) -> u64,
         part: impl Fn(Granted) -> P,
     ) -> Result<P, Denied> {
+        self.spend_told::<SPEND, _>(now_nanos, reserve, ask, part, |denied| denied)
+    }
+
+    /// Does the same, and returns what `denial` makes of one.
+    #[inline(always)]
+    fn spend_told<const SPEND: bool, P>(
+        &self,
+        now_nanos: u64,
+        reserve: u64,
+        ask: impl Fn(&WindowForecast) -> u64,
+        part: impl Fn(Granted) -> P,
+        denial: impl Fn(Denied) -> Denied,
+    ) -> Result<P, Denied> {
         let now = self.counter.now(now_nanos);
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, reserve, &ask, None) {
-            Attempt::Answered(answer) => answer.map(part),
-            Attempt::Missed(missed) => {
-                self.spend_from::<SPEND>(missed, (now_nanos, now), reserve, ask).map(part)
-            }
+            Attempt::Answered(answer) => answer.map(part).map_err(denial),
+            Attempt::Missed(missed) => self
+                .spend_from::<SPEND>(missed, (now_nanos, now), reserve, ask)
+                .map(part)
+                .map_err(denial),
         }
     }
 

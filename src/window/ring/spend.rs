@@ -52,7 +52,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.spend(permits, 0, |granted| granted.grant)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
         self.spend(permits, counted_beside(permits, reserve), |granted| granted.grant)
             .map_err(|denied| denied.leaving(reserve))
