@@ -32,24 +32,29 @@ ci/setup.sh base browser
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 
 # All packages with the features that they have together: for one alone, or with others, cargo would build half of the
-# dependencies anew. Not the benches, for their peers; nor the step models, which take minutes, and of which only those that
-# run beside the engine are for every change of it; nor the models that run under loom below.
-packages=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benches' --exclude sluicegate-step-models
-    --exclude sluicegate-loom-tests --exclude sluicegate-shuttle-tests)
+# dependencies anew. Not the benches, for their peers; nor the models that run under loom below.
+all=(--workspace --exclude sluicegate-counted --exclude 'sluicegate-*benches' --exclude sluicegate-loom-tests --exclude sluicegate-shuttle-tests)
+# Step models take minutes, and run in `ci/deep.sh`; but the few that run beside the engine are for every change of it. They
+# are built without optimisation, which would take longer than it saves.
+packages=("${all[@]}" --exclude sluicegate-step-models)
+unoptimised=(--config 'profile.dev.package.sluicegate-step-models.opt-level=0')
 
 # Tests that need other programs, and those that wait for faults: of four proxies, of Redis servers, and of the playground
 # and all screens in a browser. What a filter leaves out is counted as "filtered out".
 left=(proxies:: behind_nginx behind_haproxy tests::cluster:: tests::failover:: tests::faults:: tests::links:: tests::states:: playground::
     replay::pages_fit_every_screen)
 
+step "build"
+# Programs and examples without tests are left to ci/lint.sh, which compiles them.
+cargo test "${unoptimised[@]}" "${all[@]}" --tests --no-run
+
 step "unit, behaviour and property tests"
 echo "left for ci/deep.sh: ${left[*]}, most random cases, benches, step models, crowds under shuttle"
-# Programs and examples without tests are left to ci/lint.sh, which compiles them. Twice as many at a time as there are processors,
-# because half of them wait.
+# Twice as many at a time as there are processors, because half of them wait.
 RUST_TEST_THREADS=$((2 * $(nproc))) timed cargo test "${packages[@]}" --tests -- "${left[@]/#/--skip=}"
 
 step "step models beside the engine"
-timed cargo test -p sluicegate-step-models of_the_engine
+timed cargo test "${unoptimised[@]}" "${all[@]}" --tests of_the_engine
 
 step "the command on its bundled sample"
 "${CARGO_TARGET_DIR:-target}/debug/sluicegate" >/dev/null
