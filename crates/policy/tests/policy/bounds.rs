@@ -116,8 +116,13 @@ fn check(waits: &[u64], span_nanos: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A quarter of the cases, or all of them if `FULL_TESTS` is set.
+fn cases() -> ProptestConfig {
+    ProptestConfig::with_cases(if std::env::var_os("FULL_TESTS").is_some() { 48 } else { 12 })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases())]
 
     #[test]
     fn no_time_of_days_admits_more_than_it_may(
