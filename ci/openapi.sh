@@ -69,7 +69,10 @@ python3 -c 'import sys, urllib.request as r; sys.stdout.write(r.urlopen(sys.argv
 
 PYTHONPATH=$(package openapi-spec-validator==0.9.0) python3 -m openapi_spec_validator "$folder/openapi.json"
 [ "${1:-}" != check ] || exit 0
-PYTHONPATH=$(package schemathesis==4.32.5) python3 -c 'from schemathesis.cli import schemathesis; schemathesis()' \
+packages=$(package schemathesis==4.32.5)
+# It leaves files where it is run.
+cd "$folder"
+PYTHONPATH=$packages python3 -c 'from schemathesis.cli import schemathesis; schemathesis()' \
     run "$folder/openapi.json" --url "$url" -H "Authorization: Bearer $(<"$folder/token")" -n "${OPENAPI_EXAMPLES:-200}" \
     --exclude-checks positive_data_acceptance
 kill -0 "$service" || die "the service has ended"
