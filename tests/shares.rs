@@ -9,6 +9,7 @@
 //!   that go back.
 
 mod clocks;
+mod places;
 mod random;
 mod reference;
 mod restored;

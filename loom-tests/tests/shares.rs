@@ -2,7 +2,7 @@
 //!
 //! * no tenant is refused its share, and nothing is granted beyond the bound or lost: the common bucket holds what is
 //!   not granted, or owes what is;
-//! * a place is one tenant's at a time;
+//! * a place is one tenant's at a time, and one that is free is found;
 //! * what is borrowed beside a change leaves what the new shares need, of the common bucket and of a ceiling;
 //! * what was done before a grant is seen after the next, whoever has them.
 
@@ -115,6 +115,25 @@ fn a_place_is_one_tenants_at_a_time() {
         assert_eq!(assured, 1, "{events:?}");
         assert!(ledger.total() <= 2 && balance(&tenants) >= 0, "{events:?}");
     });
+}
+
+#[test]
+fn a_place_that_is_free_is_found_by_each_tenant_that_comes() {
+    let share = Share::new(ONE).with_tenants(2);
+    let ask = |tenant| Ask { group: 0, tenant, permits: 1 };
+    // Both places are of one shard or of two, and so are the tenants that come.
+    for (known, new) in [([0, 1], [2, 3]), ([0, 2], [1, 3]), ([0, 1], [2, 4])] {
+        check(2, move || {
+            let tenants = tenants(quota!(2 / second, burst 2), &[share]);
+            let granted = play(&tenants, &known.map(ask));
+            assert!(granted.iter().all(|event| event.1), "{granted:?}");
+            tenants.clock.set(NOW + SECOND);
+            let parts = new.map(|tenant| vec![ask(tenant)]);
+            let events = race(&tenants, parts, |tenants, acts| play(tenants, &acts));
+            let has_place = |event: &(Admission, bool)| event.1;
+            assert!(events.iter().flatten().all(has_place), "a share was refused: {events:?}");
+        });
+    }
 }
 
 /// The shares after a change, and what a tenant borrows meanwhile.

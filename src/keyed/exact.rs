@@ -7,6 +7,7 @@
 //! | `store` | 128 such maps, each under a lock: look at a key, change it |
 //! | `store/spend` | permits of a key: find, decide, insert |
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
+//! | `store/search` | the search for space in a full store: in part, or of all of it |
 //! | `batch` | many keys at once |
 //! | `by_reading` | calls for a bucket that is asked beside another, by one reading of the clock |
 //! | `store/group` | several known keys at once |
@@ -83,7 +84,8 @@
 //! When [`max_keys`](KeyedBuilder::max_keys) is reached, any idle key is evicted, however
 //! recently it became idle and wherever it is: a store of a thousand keys or less is searched
 //! completely. In a larger one 32 groups are searched, and a key may be refused although
-//! another is idle; the next refused keys continue the search where it stopped.
+//! another is idle; the next refused keys continue the search where it stopped. (A store for tenants that are promised
+//! a place is searched completely, however large it is: `store/search`.)
 //!
 //! # Why a table of our own
 //!

@@ -67,7 +67,9 @@
 //! `a`, so even calls one after another could exceed the bound.
 //!
 //! *Tenants come and go.* An own bucket is kept while it is not full, for at most as many tenants as the group has
-//! places. A free place counts as the full bucket that it had last, and a tenant that comes has a full one: so a place
+//! places: they are counted in one word, before they are inserted. And a tenant for which there is a place finds it,
+//! whatever the size of the group: one is turned away only if as many others as there are places were not full, each at
+//! some instant of the call (the theorem of `keyed/exact/store/search`). A free place counts as the full bucket that it had last, and a tenant that comes has a full one: so a place
 //! is one bucket, of which the theorem speaks. There is one exception. If a tenant comes by an earlier reading than
 //! the one by which its predecessor was found to be idle, `V_j` grows, by as much as `r_j` earns in between: at most
 //! `r_j a`. So (B) and the debt grow by that for each tenant that has taken the place of another by an old reading
@@ -128,8 +130,8 @@ use super::tenant_share::Share;
 /// With the quota `B + R t` for all:
 ///
 /// * **Assured:** a tenant is never refused a request that a bucket of its assured quota alone would grant, as long as
-///   no more tenants of its group than there are places have been granted anything since they were last full. (A group
-///   of more than a thousand places is searched only in part for one that is idle: give it some more than it needs.)
+///   no more tenants of its group than there are places are not full. (Tenants count that were not full at some instant
+///   of the call.)
 /// * **Bounded:** all tenants together are granted at most `B + R t` in any span of `t`. Calls that overlap may add
 ///   as much as `R` earns in the time that the longest of them takes from reading the clock to its last step. A
 ///   tenant that takes the place of another meanwhile may add as much as its share earns in that time.
@@ -206,6 +208,10 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     /// Finds the tenant as [`Keyed::try_acquire`](crate::Keyed::try_acquire) does, with the same locks, readings of the
     /// clock and allocations; with a ceiling, once more. The common bucket is lock-free. A refused tenant writes
     /// nothing, unless its ceiling had enough and others take the permits that it was about to borrow.
+    ///
+    /// A new tenant of a group that has no free place looks for a tenant that is full again, in all of 128 parts of the
+    /// group, locking one after the other; a part is gone through only if one of its tenants was to be full by now. So a
+    /// refusal for want of a place takes some microseconds, and more while tenants become full as it goes on.
     ///
     /// # Errors
     ///

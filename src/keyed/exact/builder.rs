@@ -97,6 +97,7 @@ pub struct KeyedBuilder<K, L, S = Hasher, O = ()> {
     hasher: S,
     observer: O,
     max_keys: usize,
+    searches_all: bool,
     when_full: WhenFull,
     keys: PhantomData<fn(&K)>,
 }
@@ -108,6 +109,7 @@ impl<K, L: PerKey<K>> KeyedBuilder<K, L> {
             hasher: Hasher::default(),
             observer: (),
             max_keys: usize::try_from(1_u64 << 32).unwrap_or(usize::MAX),
+            searches_all: false,
             when_full: WhenFull::Deny,
             keys: PhantomData,
         }
@@ -128,6 +130,11 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
         KeyedBuilder { max_keys, ..self }
     }
 
+    /// Lets a full store refuse a key only after a complete search: if no known key was idle when it was looked at.
+    pub(crate) fn searching_all(self) -> Self {
+        KeyedBuilder { searches_all: true, ..self }
+    }
+
     /// Sets the answer to a key for which there is no space.
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyedBuilder { when_full, ..self }
@@ -139,14 +146,14 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     /// under a lock. The default is `SipHash` with a secret seed, for which nobody can find
     /// such keys.
     pub fn hasher<T>(self, hasher: T) -> KeyedBuilder<K, L, T, O> {
-        let KeyedBuilder { limiter, observer, max_keys, when_full, keys, .. } = self;
-        KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
+        let KeyedBuilder { limiter, observer, max_keys, searches_all, when_full, keys, .. } = self;
+        KeyedBuilder { limiter, hasher, observer, max_keys, searches_all, when_full, keys }
     }
 
     /// Tells `observer` of each decision, once it is made.
     pub fn observer<P>(self, observer: P) -> KeyedBuilder<K, L, S, P> {
-        let KeyedBuilder { limiter, hasher, max_keys, when_full, keys, .. } = self;
-        KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
+        let KeyedBuilder { limiter, hasher, max_keys, searches_all, when_full, keys, .. } = self;
+        KeyedBuilder { limiter, hasher, observer, max_keys, searches_all, when_full, keys }
     }
 
     /// Builds the limiter.
@@ -169,9 +176,10 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     where
         L::Clock: Clone,
     {
-        let KeyedBuilder { limiter, hasher, observer, max_keys, when_full, .. } = self;
+        let KeyedBuilder { limiter, hasher, observer, max_keys, searches_all, when_full, .. } =
+            self;
         let overflow = Overflow::new(when_full, limiter.clock().clone());
-        Keyed { store: Store::new(limiter, max_keys), hasher, overflow, observer }
+        Keyed { store: Store::new(limiter, max_keys, searches_all), hasher, overflow, observer }
     }
 }
 

@@ -1,14 +1,16 @@
-//! The shards, and calls that look at a key or change it. Spending is in `spend`, eviction in `evict`, healing in
-//! `heal`.
+//! The shards, and calls that look at a key or change it. Spending is in `spend`, eviction in `evict`, the search for
+//! space in a full store in `search`, healing in `heal`.
 
 mod evict;
 pub(crate) mod group;
 mod heal;
 mod place;
+mod search;
 mod spend;
 mod with;
 
 use alloc::boxed::Box;
+use core::ops::Range;
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -38,6 +40,9 @@ pub(super) struct KeyShard<K, L: Engine<K>> {
     /// Number of times that a level may have fallen otherwise than by a reservation that was given
     /// back.
     changes: u64,
+    /// Readings of the clock by which no key of the shard is idle, of a store that is searched completely;
+    /// empty if that is not known.
+    none_idle: Range<u64>,
 }
 
 struct LockedShard<K, L: Engine<K>> {
@@ -57,10 +62,12 @@ pub(super) struct Store<K, L: Engine<K>> {
     shards: Box<[CachePadded<LockedShard<K, L>>]>,
     pub(super) limiter: L,
     max_keys: u64,
+    /// Whether a full store is searched completely before a key is refused.
+    searches_all: bool,
     /// Keys in the store, and those being inserted, unless the shards count theirs.
     keys: AtomicWord<u64>,
     /// The shard in which the next search for space begins.
-    search: AtomicWord<u64>,
+    next_search: AtomicWord<u64>,
     healed: AtomicWord<u64>,
 }
 
@@ -73,13 +80,14 @@ pub(super) struct NoRoom {
 }
 
 impl<K, L: Engine<K>> Store<K, L> {
-    pub(super) fn new(limiter: L, max_keys: usize) -> Store<K, L> {
+    pub(super) fn new(limiter: L, max_keys: usize, searches_all: bool) -> Store<K, L> {
         let shard = |number| KeyShard {
             table: GroupMap::new(),
             terms: limiter.terms(),
             horizon_nanos: 0,
             number,
             changes: 0,
+            none_idle: 0..0,
         };
         let locked = |number| LockedShard {
             shard: SharedLock::new(shard(number)),
@@ -90,8 +98,9 @@ impl<K, L: Engine<K>> Store<K, L> {
             shards,
             limiter,
             max_keys: max_keys as u64,
+            searches_all,
             keys: AtomicWord::new(0),
-            search: AtomicWord::new(0),
+            next_search: AtomicWord::new(0),
             healed: AtomicWord::new(0),
         }
     }
@@ -259,7 +268,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         K: Eq,
     {
-        let mut searched = 0;
+        let mut search = self.search(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
@@ -276,16 +285,16 @@ impl<K, L: Engine<K>> Store<K, L> {
                 if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
                     return true;
                 }
-                if let Some(reserved) = self.has_room(shard, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, &mut search) {
                     shard.table.insert(place.home, key, state);
                     reserved.keep();
                     return true;
                 }
-                if searched >= self.search() {
+                if self.is_over(&search) {
                     return false;
                 }
             }
-            self.search_elsewhere(&mut searched);
+            self.search_elsewhere(&mut search);
         }
     }
 }

@@ -36,6 +36,7 @@ impl<K: Hash + Eq, C: Clock + Clone, S: BuildHasher + Clone> Group<K, C, S> {
         let assured = Keyed::builder(buckets(share.assured()))
             .hasher(hasher.clone())
             .max_keys(share.tenants())
+            .searching_all()
             .build()?;
         let ceiling = |quota| {
             let buckets =

@@ -1,8 +1,6 @@
-//! Eviction of idle keys, and the bound on the number of keys: reserve, sweep, search.
+//! Eviction of idle keys, and the bound on the number of keys: reserve, sweep.
 
-use core::mem;
 use core::ops::Range;
-use core::time::Duration;
 
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::Engine;
@@ -11,81 +9,24 @@ use crate::time::units::NANOS_PER_SECOND;
 
 use super::{KEYS, KeyPlace, KeyShard, SHARDS, Store};
 
-/// Number of groups that a call searches for an idle key, if there is no space: all of a
-/// store of up to `FEW_KEYS` keys, or a few groups of a larger one, where refusing a key
-/// should be cheap. (`FEW_KEYS` in 128 shards are some 400 groups, and a lock counts as one
-/// group. Fewer under loom: every look at a shard adds a turn of a lock.)
-const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 1_024 };
-const SEARCH_SOME: usize = if cfg!(sluicegate_loom) { 3 } else { 32 };
-const FEW_KEYS: u64 = 1_000;
-
 /// Least maximum of keys that is shared out among the shards: each counts its own, so that two callers
 /// who insert keys do not wait for one count. (Such a store would take 60 gigabytes.)
 const VAST: u64 = 1 << 31;
 
 /// Time for which an idle key is kept, if there is space. A key that has just become full may
 /// well be asked for again soon, and would have to be inserted again.
-const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
+pub(super) const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
 
 impl<K, L: Engine<K>> Store<K, L> {
-    /// Reserves space for one more key; if there is none, evicts idle keys of the shard.
-    pub(super) fn has_room(
-        &self,
-        shard: &mut KeyShard<K, L>,
-        searched: &mut usize,
-    ) -> Option<Reserved<'_, K, L>> {
-        let number = shard.number;
-        if self.reserve(number) {
-            return Some(Reserved { store: self, number });
-        }
-        // The caller's reading will not do; it may be from before the lock.
-        let now_nanos = self.limiter.now_nanos();
-        for _ in 0..shard.table.groups() {
-            *searched += 1;
-            if self.clear_group(shard, now_nanos) > 0 && self.reserve(number) {
-                return Some(Reserved { store: self, number });
-            }
-            if *searched >= self.search() {
-                break;
-            }
-        }
-        None
-    }
-
-    /// Returns the number of groups to search before a key is refused.
-    pub(super) fn search(&self) -> usize {
-        if self.max_keys > FEW_KEYS { SEARCH_SOME } else { SEARCH_ALL }
-    }
-
-    /// Evicts idle keys in other shards, until there is space. The caller holds no lock.
-    pub(super) fn search_elsewhere(&self, searched: &mut usize) {
-        while *searched < self.search() && self.len() >= self.max_keys {
-            // ORDERING: Relaxed. Any shard will do.
-            // MODEL: none.
-            let number = self.search.fetch_add(1, Relaxed) as usize % SHARDS;
-            let shard = &mut *self.shards[number].shard.write();
-            let now_nanos = self.limiter.now_nanos();
-            self.settle(shard, now_nanos);
-            // The lock counts as one group.
-            *searched += 1;
-            for _ in 0..shard.table.groups() {
-                *searched += 1;
-                if self.clear_group(shard, now_nanos) > 0 || *searched >= self.search() {
-                    break;
-                }
-            }
-        }
-    }
-
     /// Returns whether each shard counts its keys, and has its part of the maximum.
     pub(super) fn is_vast(&self) -> bool {
-        self.max_keys >= VAST
+        self.max_keys >= VAST && !self.searches_all
     }
 
     /// Reserves space in a shard for one more key if there is any; never exceeds the maximum. The caller holds
     /// the shard's exclusive lock.
     #[inline]
-    fn reserve(&self, number: usize) -> bool {
+    pub(super) fn reserve(&self, number: usize) -> bool {
         if !self.is_vast() {
             return self.reserve_in_all();
         }
@@ -172,7 +113,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     /// would keep its slot from others until then. The reading must have been made under the
     /// lock: compared with an older one, a state that others have left since could look like
     /// that.
-    fn clear_group(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) -> usize {
+    pub(super) fn clear_group(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) -> usize {
         let places = shard.table.next_group();
         self.clear_places(shard, places, now_nanos)
     }
@@ -215,7 +156,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         then_nanos: u64,
         is_gone: impl Fn(&L::Terms, &L::State) -> bool,
     ) -> usize {
-        let KeyShard { table, terms, horizon_nanos, number, changes } = shard;
+        let KeyShard { table, terms, horizon_nanos, number, changes, .. } = shard;
         let before = table.len();
         let is_idle = self.limiter.idle_at(terms, then_nanos);
         table.take_out(
@@ -250,28 +191,6 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 }
 
-/// Space reserved for one more key. It is released if the key is not inserted after all,
-/// because code of the caller's panics, such as the `Drop` of a key that is evicted.
-#[must_use = "the place is given back at once"]
-pub(super) struct Reserved<'a, K, L: Engine<K>> {
-    store: &'a Store<K, L>,
-    /// The shard, whose lock is held.
-    number: usize,
-}
-
-impl<K, L: Engine<K>> Reserved<'_, K, L> {
-    /// Keeps the reservation: the key has been inserted.
-    pub(super) fn keep(self) {
-        mem::forget(self);
-    }
-}
-
-impl<K, L: Engine<K>> Drop for Reserved<'_, K, L> {
-    fn drop(&mut self) {
-        self.store.release(self.number);
-    }
-}
-
 impl<K, L: Engine<K>> KeyShard<K, L> {
     /// Returns `now_nanos`, or the horizon if that is later. In a settled shard that is later
     /// by no more than clocks differ.
@@ -282,15 +201,6 @@ impl<K, L: Engine<K>> KeyShard<K, L> {
     /// Notes that a level may be lower now, or come back lower.
     pub(in crate::keyed::exact) fn note_change(&mut self) {
         self.changes = self.changes.wrapping_add(1);
-    }
-
-    /// Returns the time until one of the shard's keys is idle, among as many as are worth a
-    /// look.
-    pub(super) fn soonest(&self, limiter: &L, now_nanos: u64) -> Duration {
-        let waits = self.table.iter().take(SEARCH_SOME);
-        let waits = waits.map(|entry| limiter.idle_after(&self.terms, &entry.state, now_nanos));
-        // Nothing is known of other shards, and keys that are idle already were not reached
-        // by the search. So zero waits are left out, or a caller that obeys would spin.
-        waits.filter(|wait| !wait.is_zero()).min().unwrap_or(Duration::from_nanos(GRACE_NANOS))
+        self.none_idle = 0..0;
     }
 }

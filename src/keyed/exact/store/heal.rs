@@ -49,7 +49,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     ///   back for good. A key that had been kept would heal, and start again from full; so do
     ///   the unknown keys, and that is counted.
     pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
-        let KeyShard { table, terms, horizon_nanos, number, changes } = shard;
+        let KeyShard { table, terms, horizon_nanos, number, changes, none_idle } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
         if settled.has_healed {
             // States for whose terms the time is out of range start again under the new terms.
@@ -65,6 +65,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             self.count_healed();
         }
         *terms = settled.terms;
+        *none_idle = 0..0;
         *horizon_nanos = now_nanos.min(*horizon_nanos);
     }
 

@@ -77,7 +77,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let (mut searched, mut reading_nanos) = (0, reading_nanos);
+        let (mut search, mut reading_nanos) = (self.search(place), reading_nanos);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
@@ -120,19 +120,20 @@ impl<K, L: Engine<K>> Store<K, L> {
                     return answer;
                 }
                 self.sweep_in_turn(shard, now_nanos);
-                if let Some(reserved) = self.has_room(shard, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, &mut search) {
                     self.make_room(shard, now_nanos);
+                    shard.expect_idle(&self.limiter, &state, now_nanos);
                     shard.table.insert(place.home, owned, state);
                     reserved.keep();
                     self.guess_next(place, true);
                     return answer;
                 }
-                if searched >= self.search() {
-                    let retry_after = shard.soonest(&self.limiter, now_nanos);
+                if self.is_over(&search) {
+                    let retry_after = self.soonest(shard, &search, now_nanos);
                     return answer.and_then(|fresh| no_room(NoRoom { fresh, retry_after }));
                 }
             }
-            self.search_elsewhere(&mut searched);
+            self.search_elsewhere(&mut search);
         }
     }
 

@@ -51,7 +51,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 return Ok(call(&entry.state));
             }
         }
-        let mut searched = 0;
+        let mut search = self.search(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
@@ -63,12 +63,13 @@ impl<K, L: Engine<K>> Store<K, L> {
                 self.settle(shard, now_nanos);
                 let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
                 self.sweep_in_turn(shard, now_nanos);
-                if let Some(reserved) = self.has_room(shard, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, &mut search) {
                     let owned = key.to_key();
                     let state = self.limiter.fresh(&shard.terms, &owned, now_nanos);
                     self.make_room(shard, now_nanos);
                     let at = shard.table.insert(place.home, owned, state);
                     reserved.keep();
+                    shard.none_idle = 0..0;
                     // Not found by the key: one that is not equal to itself would be inserted
                     // again and again.
                     if let Some(entry) = shard.table.get(at) {
@@ -81,11 +82,11 @@ impl<K, L: Engine<K>> Store<K, L> {
                         }
                         return Ok(outcome);
                     }
-                } else if searched >= self.search() {
-                    return Err(shard.soonest(&self.limiter, now_nanos));
+                } else if self.is_over(&search) {
+                    return Err(self.soonest(shard, &search, now_nanos));
                 }
             }
-            self.search_elsewhere(&mut searched);
+            self.search_elsewhere(&mut search);
         }
     }
 }
