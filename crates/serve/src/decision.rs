@@ -21,6 +21,7 @@ mod levels;
 mod request;
 mod seconds;
 mod several;
+mod sums;
 pub(crate) mod whole;
 
 pub use self::answer::{Answer, Decision, Reason, Share};
@@ -32,4 +33,5 @@ pub use self::levels::{LevelsAnswer, LevelsCheck};
 pub use self::request::{Judged, judge};
 pub use self::seconds::Seconds;
 pub use self::several::AllOrNone;
+pub(crate) use self::sums::Sums;
 pub use crate::bounded_key::MAX_KEY_BYTES;

@@ -44,6 +44,14 @@ impl Kind {
         classes.iter().find(has_key).or(classes.last())
     }
 
+    /// Returns the quota that tenants share, and the permits of it that are never lent: the sum of all assured bursts.
+    /// `None` unless the policy is of shares.
+    #[must_use]
+    pub fn shared_quota(&self) -> Option<(Quota, u64)> {
+        let Kind::Shares { quota, groups } = self else { return None };
+        Some((*quota, kept(groups)))
+    }
+
     /// Returns the kind with its keys as `spelled` writes them.
     pub(crate) fn with_keys(mut self, spelled: impl Fn(&str) -> String) -> Kind {
         self.keys_mut().for_each(|key| *key = spelled(key));

@@ -149,6 +149,15 @@ impl<'l> Ask<'l> {
         }
     }
 
+    /// Returns the answer of a look that is denied, with the denial that can be [noted](Ask::note_denial).
+    pub(super) fn refused_look(&self, denied: Denied) -> (Answer<'l>, Option<Denied>) {
+        let answer = self.denied(&denied);
+        if self.limiter.policy().shadow {
+            return (answer.overruled(), None);
+        }
+        (answer, Some(denied))
+    }
+
     /// Counts a denial that a look has told, as if the permits had been asked for. Returns the answer, which is that of a
     /// penalty if the denial was the last offence before one.
     pub(crate) fn note_denial(&self, denied: &Denied) -> Answer<'l> {

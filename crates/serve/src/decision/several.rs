@@ -1,7 +1,5 @@
 //! Questions that are answered together.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 use sluicegate::Denied;
 use sluicegate::settle::Receipt;
@@ -9,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
 use super::ask::Ask;
+use super::sums::Sums;
 
 /// The answer to several checks of which all are to be granted, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -27,12 +26,12 @@ pub struct AllOrNone<'l> {
 impl<'l> AllOrNone<'l> {
     /// Takes the permits of all, or of none.
     ///
-    /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
-    /// limiter are looked at for their sum. A denial by that look counts as one by the limiter: in its statistics,
-    /// and as an offence. If another caller is faster at one of them after that, the permits of those before it are
-    /// given back as far as their limiters can, and stay spent otherwise; limiters on a server, those with
-    /// `shadow`, and those that all keys have in common are asked last, and give nothing back. A look at what can be lent to
-    /// a tenant does not count what other tenants of the batch are about to take. No limit is ever exceeded.
+    /// All are looked at first, each [with those before it](Sums), so that one which denies costs the others nothing. A
+    /// denial by that look counts as one by the limiter: in its statistics, and as an offence. If another caller is
+    /// faster at one of them after that, the permits of those before it are given back as far as their limiters can,
+    /// and stay spent otherwise; limiters on a server, those with `shadow`, and those that all keys have in common
+    /// are asked last, and give nothing back. The look does not tell that a group of tenants has no place for another
+    /// one, which then can only borrow. No limit is ever exceeded.
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let looks = look(asks).await;
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {
@@ -104,14 +103,12 @@ fn give_back(taken: Vec<Receipt<'_>>) {
     }
 }
 
-/// Looks at all, each with those before it that are for the same key of the same limiter.
+/// Looks at all, each with those before it.
 async fn look<'l>(asks: &[Ask<'l>]) -> Vec<(Answer<'l>, Option<Denied>)> {
-    let mut sums = HashMap::with_capacity(asks.len());
+    let mut sums = Sums::default();
     let mut looks = Vec::with_capacity(asks.len());
     for ask in asks {
-        let sum: &mut u64 = sums.entry(ask.limiter_and_key()).or_default();
-        *sum = sum.saturating_add(ask.permits());
-        looks.push(ask.look_for(*sum).await);
+        looks.push(sums.look(ask).await);
     }
     looks
 }

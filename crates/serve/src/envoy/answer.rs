@@ -1,6 +1,5 @@
 //! The decision on a request's descriptors.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use sluicegate::Denied;
@@ -12,7 +11,7 @@ use super::domains::Mode;
 use super::parts::{By, Counted, Hits, Part};
 use super::unit::Span;
 use super::verdict::{Told, Verdict};
-use crate::decision::Answer;
+use crate::decision::{Answer, Sums};
 
 /// Decides on the descriptors of a request, and returns their verdicts and whether it is refused: because one of
 /// them is over its limit, or all of those in quota mode are.
@@ -44,7 +43,7 @@ pub(super) async fn decide(
     }
     // A single question is answered in one step.
     if asked.len() > 1 || is_refused(parts, &verdicts) {
-        let mut sums = Sums::new();
+        let mut sums = Sums::default();
         for (index, counted) in &asked {
             verdicts[*index] = answers.look(counted, Some(&mut sums)).await?;
         }
@@ -56,9 +55,6 @@ pub(super) async fn decide(
     let is_refused = is_refused(parts, &verdicts);
     Ok((verdicts, is_refused))
 }
-
-/// The permits that are asked of each key of each limiter of the policy.
-type Sums<'c> = HashMap<(&'c str, &'c [u8]), u64>;
 
 fn is_refused(parts: &[Part<'_>], verdicts: &[Verdict]) -> bool {
     let (mut has_quotas, mut has_room) = (false, false);
@@ -199,14 +195,11 @@ impl Answers<'_> {
         match &counted.by {
             By::KeyMissing => Ok(Verdict::of(counted, None, true)),
             By::Limiter(ask) => {
-                let is_noted = sums.is_some();
-                let permits = sums.map_or(ask.permits(), |sums| {
-                    let sum = sums.entry(ask.limiter_and_key()).or_default();
-                    *sum = sum.saturating_add(ask.permits());
-                    *sum
-                });
-                let (mut answer, denied) = ask.look_for(permits).await;
-                if let Some(denied) = denied.filter(|_| is_noted) {
+                let (mut answer, denied) = match sums {
+                    Some(sums) => sums.look(ask).await,
+                    None => (ask.peek().await, None),
+                };
+                if let Some(denied) = denied {
                     answer = ask.note_denial(&denied);
                 } else if answer.is_granted() {
                     answer = ask.peek_for(0).await;

@@ -145,7 +145,14 @@ async fn tenants_have_their_shares_and_classes_leave_their_reserves() {
             assert_eq!(answer.overall_code(), code, "{entry:?} {number}");
         }
     }
-    // Two classes of one request take of one balance: all or nothing.
+    // Two tenants of one request are lent what there is for both, or nothing is taken.
+    let served = self::served().await;
+    let both: Vec<_> = ["acme", "globex"].into_iter().flat_map(|own| [own; 4]).collect();
+    let both: Vec<_> = both.iter().map(|own| vec![("x-tenant", *own)]).collect();
+    let both: Vec<&[_]> = both.iter().map(Vec::as_slice).collect();
+    assert_eq!(served.ask(of(&both)).await.unwrap().overall_code(), Code::OverLimit);
+    assert_eq!(served.ask(of(&both[..5])).await.unwrap().overall_code(), Code::Ok);
+    // Two classes take of one balance: all or nothing.
     let served = self::served().await;
     let both = of(&[&[("x-class", "pay")], &[("x-class", "rest")]]);
     assert_eq!(served.ask(both.clone()).await.unwrap().overall_code(), Code::Ok);

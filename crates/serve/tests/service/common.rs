@@ -108,6 +108,45 @@ async fn a_batch_takes_the_permits_of_several_classes_or_none() {
 }
 
 #[tokio::test]
+async fn a_batch_is_lent_what_there_is_for_all_of_its_tenants_or_takes_nothing() {
+    let service = Running::of(POLICY).await;
+    let batch = async |checks: &[(&str, u64)]| {
+        let checks: Vec<Value> =
+            checks.iter().map(|(key, cost)| ask("tenants", key, *cost)).collect();
+        let body = json!({ "all_or_none": true, "checks": checks });
+        service.post("/v1/check/batch", &body).await.1
+    };
+    let told = |answer: &Value, place: usize| {
+        let own = &answer["answers"][place];
+        (own["decision"].clone(), own["reason"].clone(), own["share"].clone())
+    };
+    let (granted, denied, none) = (json!("granted"), json!("denied"), Value::Null);
+    // 10 are lent to all, each of which is within that.
+    let answer = batch(&[("acme", 8), ("ada", 8)]).await;
+    assert_eq!((&answer["decision"], &answer["which"]), (&denied, &json!(1)));
+    assert_eq!(told(&answer, 0), (granted.clone(), none.clone(), json!("borrowed")));
+    assert_eq!(told(&answer, 1), (denied.clone(), json!("too_large"), none.clone()));
+    assert_eq!(answer["answers"][1]["limit"], 10);
+    // What is taken of a share is not lent either.
+    let answer = batch(&[("acme", 6), ("ada", 10)]).await;
+    assert_eq!((&answer["decision"], &answer["which"]), (&denied, &json!(1)));
+    let page = service.get("/metrics").await.text().await.unwrap();
+    assert!(page.contains("sluicegate_granted_permits_total{limiter=\"tenants\"} 0\n"), "{page}");
+
+    assert_eq!(service.check(ask("tenants", "acme", 7)).await["share"], "borrowed");
+    let answer = batch(&[("ada", 2), ("bob", 3)]).await;
+    assert_eq!(told(&answer, 1), (denied.clone(), json!("rate"), none.clone()));
+    assert!(answer["answers"][1]["retry_after"].is_number());
+    // Not for the sum of a tenant, of which each part comes from where it comes from by itself.
+    let answer = batch(&[("ada", 3), ("ada", 2), ("acme", 5), ("acme", 1), ("bob", 2)]).await;
+    assert_eq!(answer["decision"], "granted", "{answer}");
+    let shares = (0..5).map(|place| told(&answer, place).2);
+    let shares: Vec<Value> = shares.collect();
+    assert_eq!(shares, ["borrowed", "assured", "assured", "assured", "assured"]);
+    assert_eq!(told(&batch(&[("bob", 1)]).await, 0).0, denied);
+}
+
+#[tokio::test]
 async fn a_share_is_never_made_full_and_a_penalty_of_its_tenant_ends() {
     let token = AdminToken::new("a-token-of-this-test").unwrap();
     let service = Running::start(service_of(POLICY).admin(token), Bounds::default()).await;
