@@ -53,6 +53,10 @@ fn denials_are_counted_by_kind_and_in_permits() {
     assert_eq!((denials.rate, denials.too_large, denials.permits), (2, 1, 16));
     assert_eq!((denials.total(), limiter.counts().denied), (3, 3));
 
+    // A caller that asks for more than there can be does not turn the sum back.
+    limiter.try_acquire(u64::MAX).unwrap_err();
+    assert_eq!(limiter.denials().permits, 16 + Quota::MAX_BURST);
+
     let leased = Counted::new(Sharded::with_clock(quota!(10 / second), &clock));
     let lease = leased.limiter().lease(10).unwrap();
     leased.try_acquire(5).unwrap_err();

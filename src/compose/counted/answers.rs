@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use crate::config::quota::Quota;
 use crate::counters::StripedCounters;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -96,7 +97,8 @@ pub struct DenialCounts {
     pub evicted: u64,
     /// The line was closed.
     pub closed: u64,
-    /// Permits that were asked for in vain. (A refusal of 0 permits counts as one of 1.)
+    /// Permits that were asked for in vain: of one refusal at least 1, and at most
+    /// [`Quota::MAX_BURST`](crate::Quota::MAX_BURST), so that no caller turns the sum back.
     pub permits: u64,
 }
 
@@ -232,7 +234,7 @@ impl AnswerCounters {
         let slot = self.words.slot();
         slot.add(kind, 1);
         if permits > 1 {
-            slot.add(DENIED_MORE, permits - 1);
+            slot.add(DENIED_MORE, permits.min(Quota::MAX_BURST) - 1);
         }
     }
 

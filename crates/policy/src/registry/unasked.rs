@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use sluicegate::Quota;
 use sluicegate::compose::{Counts, DenialCounts};
 
 /// The denials that a limiter was not asked for, while its answers are counted.
@@ -44,7 +45,7 @@ impl Unasked {
     fn count_permits(&self, permits: u64) {
         // ORDERING: Relaxed, as in `count_penalized`.
         // MODEL: none, as there.
-        self.permits.fetch_add(permits.max(1), Relaxed);
+        self.permits.fetch_add(permits.clamp(1, Quota::MAX_BURST), Relaxed);
     }
 
     pub(super) fn counts(&self) -> UnaskedCounts {
