@@ -11,6 +11,9 @@ use crate::key_field::KeyField;
 use crate::paths::{PathTemplates, normal_path};
 use crate::request::{self, Named, RequestFields};
 
+/// The longest key, in bytes, that a policy can name, and that a service keeps as it is.
+pub const MAX_KEY_BYTES: usize = 256;
+
 /// Separator of the parts of a key. A log has it in none, and HTTP allows it in no header and no path.
 const SEPARATOR: u8 = b'\n';
 

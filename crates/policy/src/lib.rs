@@ -182,7 +182,7 @@ pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
 };
 pub use self::key::{
-    AddressPrefix, KeyOutcome, KeyPart, Missing, Otherwise, Written, client_address,
+    AddressPrefix, KeyOutcome, KeyPart, MAX_KEY_BYTES, Missing, Otherwise, Written, client_address,
     write as write_key,
 };
 pub use self::key_field::KeyField;

@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
-
-/// The longest key that is kept as it is, in bytes. Of a longer one, each long part is kept as its hash.
-pub const MAX_KEY_BYTES: usize = 256;
+use sluicegate_policy::MAX_KEY_BYTES;
 
 /// The separator of the parts of a key.
 const SEPARATOR: u8 = b'\n';
@@ -16,7 +14,7 @@ const MARK: &str = "sha256:";
 /// Bytes of a hash as text.
 const HASH_BYTES: usize = MARK.len() + 2 * 32;
 
-/// Shortens a key of more than [`MAX_KEY_BYTES`], so that a caller who sends long keys takes no more memory than others.
+/// Shortens a key of more than [`MAX_KEY_BYTES`], which no policy can name, so that a caller who sends long keys takes no more memory than others.
 ///
 /// A part that is longer than its hash as text becomes `sha256:` and the SHA-256 of it, so a key keeps the number of its parts.
 /// Keys that differ stay different: nobody can find two with one hash. All processes have the same hash for a key, also

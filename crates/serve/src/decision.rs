@@ -34,4 +34,4 @@ pub use self::request::{Judged, judge};
 pub use self::seconds::Seconds;
 pub use self::several::AllOrNone;
 pub(crate) use self::sums::Sums;
-pub use crate::bounded_key::MAX_KEY_BYTES;
+pub use sluicegate_policy::MAX_KEY_BYTES;

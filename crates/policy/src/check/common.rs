@@ -1,23 +1,27 @@
 //! Kinds whose keys have one limiter in common: shares of tenants, and classes with reserves.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use humantime::format_duration;
 use sluicegate::share::Share;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate};
 
 use super::given::{Given, texts, whole};
-use super::key::of_override;
+use super::key::{client_prefix, is_by_client, of_override};
 use super::kinds::{KINDS, KindFields};
 use super::redis_store::NOT_THERE;
 use super::{Checks, messages};
 use crate::kind::common::{ClassPolicy, ShareGroup, kept, priorities};
-use crate::problem::Problem;
+use crate::problem::{Problem, escaped};
 use crate::tree::Node;
 use crate::{KeyField, KeyPart, Kind, Unbuildable};
 
 /// Fields that a limiter has only if each key has one of its own, beside another store, and `wait`.
 pub(crate) const NOT_OF_COMMON: [&str; 3] = ["overrides", "max_keys", "when_full"];
+
+/// The most places of a group.
+const MAX_PLACES: u64 = 1 << 32;
 
 impl Checks<'_> {
     /// Returns the shares of tenants.
@@ -55,7 +59,7 @@ impl Checks<'_> {
     /// Returns a group with an assured quota for each tenant.
     fn assured(&mut self, given: &Given<'_>, node: &Node) -> Option<ShareGroup> {
         let assured = self.bucket(given, "shares.assured", node.get("assured")?)?;
-        Some(group(node, Share::new(assured)))
+        Some(group(node, Share::new(assured).with_tenants(places(node)?)))
     }
 
     /// Returns the groups whose quotas are by weight.
@@ -76,7 +80,7 @@ impl Checks<'_> {
         };
         let weights = nodes
             .iter()
-            .map(|node| Some((weight(node)?, places(node))))
+            .map(|node| Some((weight(node)?, places(node)?)))
             .collect::<Option<Vec<_>>>()?;
         match Share::by_weight(quota, weights) {
             Ok(shares) => {
@@ -92,7 +96,7 @@ impl Checks<'_> {
                 );
                 self.wrong("shares.weight", node.unwrap_or(weighted), label)
             }
-            // A number of tenants that has been reported.
+            // Places are in range.
             Err(_) => None,
         }
     }
@@ -185,8 +189,7 @@ impl Checks<'_> {
         kind: Option<Kind>,
     ) -> Option<Kind> {
         let policy = given.word("policy")?;
-        let is_common = |kind: &&KindFields| kind.policy == policy && kind.is_common;
-        let Some(fields) = KINDS.iter().find(is_common) else { return kind };
+        let Some(fields) = common_fields(given) else { return kind };
         let is_on_server = given.get("store").is_some_and(|store| store.table().is_some());
         for field in NOT_OF_COMMON.into_iter().chain(["wait"]) {
             if is_on_server && NOT_THERE.contains(&field) {
@@ -234,8 +237,16 @@ impl Checks<'_> {
                 continue;
             }
             for text in texts(own) {
-                if let Some(first) = seen.insert(of_override(key, text), own) {
-                    let title = format!("`{path}` has \"{}\" twice", messages::cut(text));
+                let name = of_override(key, text);
+                self.can_be_a_key(key, &path, text, &name, own.span.clone());
+                let first = seen.insert(name.clone(), own);
+                if let Some(first) = first {
+                    let cut = messages::cut(text);
+                    let title = if name == text {
+                        format!("`{path}` has \"{cut}\" twice")
+                    } else {
+                        format!("`{path}` has \"{cut}\", which is {}, twice", escaped(&name))
+                    };
                     let label = "expected each key once";
                     let problem = Problem::new(own.span.clone(), path.clone(), title, label);
                     self.errors.push(problem.with_context(first.span.clone(), "the first"));
@@ -243,21 +254,57 @@ impl Checks<'_> {
             }
         }
     }
+
+    /// Reports a name that is not the key of any request: one of several clients, or a long one. Warns of one that looks like an
+    /// address and is none.
+    fn can_be_a_key(
+        &mut self,
+        key: &[KeyPart],
+        path: &str,
+        text: &str,
+        name: &str,
+        place: Range<usize>,
+    ) {
+        if let Some(problem) = messages::longer_than_keys(path, name, place.clone()) {
+            self.errors.push(problem);
+        } else if let Some(prefix) = client_prefix(key)
+            && prefix.is_longer_than(name)
+        {
+            let title =
+                format!("`{path}` has \"{}\", a network of several keys", messages::cut(text));
+            let label =
+                format!("expected an address, or a network as the `key` has them: {prefix}");
+            self.errors.push(Problem::new(place, path, title, label));
+        } else if is_by_client(key) {
+            self.warn_of_client(path, text, place);
+        }
+    }
 }
 
 fn group(node: &Node, share: Share) -> ShareGroup {
     let tenants = node.get("tenants").map(texts).unwrap_or_default();
     let tenants = tenants.into_iter().map(str::to_owned).collect();
-    ShareGroup { tenants, share: share.with_tenants(places(node)) }
+    ShareGroup { tenants, share }
 }
 
-/// Returns the number of places that a group has.
-fn places(node: &Node) -> usize {
-    let Some(tenants) = node.get("tenants") else { return 0 };
-    match whole(tenants) {
-        Some(places) => usize::try_from(places).unwrap_or(usize::MAX),
+/// Returns true if all keys of the limiter have one in common.
+pub(super) fn is_common(given: &Given<'_>) -> bool {
+    common_fields(given).is_some()
+}
+
+fn common_fields(given: &Given<'_>) -> Option<&'static KindFields> {
+    let policy = given.word("policy")?;
+    KINDS.iter().find(|kind| kind.policy == policy && kind.is_common)
+}
+
+/// Returns the number of places that a group has; `None` if its tenants are missing or wrong, which has been reported.
+fn places(node: &Node) -> Option<usize> {
+    let tenants = node.get("tenants")?;
+    let places = match whole(tenants) {
+        Some(places) => usize::try_from(places).ok()?,
         None => texts(tenants).len(),
-    }
+    };
+    (1..=MAX_PLACES).contains(&(places as u64)).then_some(places)
 }
 
 /// Returns the problem that the tenants are assured more than there is, with the sum.

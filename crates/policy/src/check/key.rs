@@ -87,9 +87,18 @@ impl Checks<'_> {
     }
 }
 
+/// Returns the prefix by which keys are networks of clients, if they are.
+pub(super) fn client_prefix(key: &[KeyPart]) -> Option<AddressPrefix> {
+    match key {
+        [KeyPart::Field(KeyField::Client, _)] => Some(AddressPrefix::CLIENT),
+        [KeyPart::Client(prefix)] => Some(*prefix),
+        _ => None,
+    }
+}
+
 /// Returns true if keys are clients, or their networks.
 pub(super) fn is_by_client(key: &[KeyPart]) -> bool {
-    matches!(key, [KeyPart::Field(KeyField::Client, _) | KeyPart::Client(_)])
+    client_prefix(key).is_some()
 }
 
 /// Returns the key that an override is for, as requests have it.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::common::is_common;
 use super::given::{Given, time};
 use super::key::{is_by_client, of_override};
 use super::{Checks, messages};
@@ -67,6 +68,10 @@ impl Checks<'_> {
         lease: Option<Lease>,
     ) -> Overrides {
         let Some(node) = given.get("overrides") else { return Overrides::default() };
+        if is_common(given) {
+            // They have been reported.
+            return Overrides::default();
+        }
         if key.len() != 1 || key[0] == KeyField::All {
             let place = given.place_of("key");
             self.errors.push(messages::overrides_of_many(node.span.clone(), place));
@@ -101,9 +106,11 @@ impl Checks<'_> {
                 self.errors.push(problem);
             }
             if is_by_client(key) {
-                self.warn_of_client(entry);
+                self.warn_of_client("overrides", &entry.name, entry.name_span.clone());
             }
             let key = of_override(key, &entry.name);
+            let place = entry.name_span.clone();
+            self.errors.extend(messages::longer_than_keys("overrides", &key, place));
             if !keys.insert(key.clone()) {
                 self.errors.push(messages::same_key(entry, &key));
             }

@@ -13,6 +13,7 @@ use self::other_formats::{is_rate_limiter, outside_of_framework};
 pub(super) use self::other_formats::{no_rate_limiter, of_envoy};
 
 use super::given::Given;
+use crate::MAX_KEY_BYTES;
 use crate::fields::MAX_NAME;
 use crate::problem::{Problem, escaped};
 use crate::tree::{Entry, Node};
@@ -180,6 +181,17 @@ pub(super) fn lacks_field(table: &str, field: &str, place: Range<usize>) -> Prob
 pub(super) fn too_long(path: &str, place: Range<usize>, text: &str, most: usize) -> Problem {
     let title = format!("{} has {} characters", named(path), text.chars().count());
     Problem::new(place, path, title, format!("expected at most {most}"))
+}
+
+/// Returns the problem of a key that is longer than those that a service keeps as they are.
+pub(super) fn longer_than_keys(path: &str, key: &str, place: Range<usize>) -> Option<Problem> {
+    if key.len() <= MAX_KEY_BYTES {
+        return None;
+    }
+    let title = format!("`{path}` has a key of {} bytes", key.len());
+    let label =
+        format!("expected at most {MAX_KEY_BYTES}: of longer ones, a service keeps the hash");
+    Some(Problem::new(place, path, title, label))
 }
 
 pub(super) fn no_limiter() -> Problem {

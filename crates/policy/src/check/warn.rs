@@ -1,5 +1,6 @@
 //! Warnings: what is valid, and probably not what was meant.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::Checks;
@@ -8,7 +9,7 @@ use crate::Kind;
 use crate::escaped;
 use crate::key::{client_address, network};
 use crate::problem::Problem;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Node, Value};
 
 impl Checks<'_> {
     pub(super) fn warn(&mut self, field: &str, node: &Node, label: impl Into<String>) {
@@ -123,9 +124,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Warns of an override for what looks like an address and is none, or for a network of which an address is given.
-    pub(super) fn warn_of_client(&mut self, entry: &Entry) {
-        let name = &entry.name;
+    /// Warns of a name that looks like an address and is none, or of a network of which an address is given.
+    pub(super) fn warn_of_client(&mut self, path: &str, name: &str, place: Range<usize>) {
         let address = name.split('/').next().unwrap_or_default();
         let looks_like_one = address.contains(['.', ':'])
             && address.bytes().all(|byte| byte.is_ascii_hexdigit() || b".:[]".contains(&byte));
@@ -145,7 +145,7 @@ impl Checks<'_> {
             }
             _ => return,
         };
-        self.warnings.push(Problem::new(entry.name_span.clone(), "overrides", title, label));
+        self.warnings.push(Problem::new(place, path, title, label));
     }
 
     fn warn_of_equal_windows(&mut self, limits: &Node) {

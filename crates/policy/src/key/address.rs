@@ -66,6 +66,13 @@ impl AddressPrefix {
         true
     }
 
+    /// Returns true if the text is a network of several keys.
+    pub(crate) fn is_longer_than(self, text: &str) -> bool {
+        text.contains('/')
+            && network(text)
+                .is_some_and(|own| own.prefix_len() < self.network(own.addr()).prefix_len())
+    }
+
     fn network(self, address: IpAddr) -> IpNet {
         match address {
             IpAddr::V4(address) => {
