@@ -145,8 +145,25 @@ impl Checks<'_> {
             classes.push(self.class(quota, node)?);
         }
         match priorities(quota, &classes, ManualClock::new()) {
-            Ok(_) => Some(Kind::Priorities { quota, classes }),
+            Ok(_) => {
+                self.warn_of_last_class(node, &classes);
+                Some(Kind::Priorities { quota, classes })
+            }
             Err(error) => self.wrong("classes", node, messages::rule(&error)),
+        }
+    }
+
+    /// Warns if keys that no class names, which a client may have made up, are not of the class that leaves most.
+    fn warn_of_last_class(&mut self, node: &Node, classes: &[ClassPolicy]) {
+        let (most, last) = (classes.iter().max_by_key(|class| class.reserve), classes.last());
+        let (Some(most), Some(last)) = (most, last) else { return };
+        if most.reserve > last.reserve {
+            let (most, last) = (escaped(&most.name), escaped(&last.name));
+            let title = format!("class {last}, the last one, leaves less than {most}");
+            let label = format!(
+                "keys that no class names are of the last class: expected the class that leaves most there, such as {most}"
+            );
+            self.warnings.push(Problem::new(node.span.clone(), "classes", title, label));
         }
     }
 
@@ -223,6 +240,14 @@ impl Checks<'_> {
         let mut others: Option<&Node> = None;
         for node in given.get(list).and_then(Node::list).unwrap_or_default() {
             let Some(own) = node.get(names).or_else(|| node.get("name")) else { continue };
+            if let Some(number) = own.text().filter(|_| names == "tenants")
+                && number.bytes().all(|byte| byte.is_ascii_digit())
+            {
+                let label = format!(
+                    "a single tenant with this name: write {number} for so many places, or [\"{number}\"] for the tenant"
+                );
+                self.warn(&path, own, label);
+            }
             if whole(own).is_some() {
                 if let Some(first) = others.replace(own) {
                     let label = "expected a single group of all tenants that no group names";

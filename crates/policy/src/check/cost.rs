@@ -2,6 +2,8 @@
 
 use super::given::{Given, whole};
 use super::{Checks, messages};
+use crate::kind::common::{ClassPolicy, most_of_group};
+use crate::problem::escaped;
 use crate::tree::{Node, Value};
 use crate::{Cost, CostRule, Kind, Named, NamedCost};
 
@@ -44,7 +46,40 @@ impl Checks<'_> {
             let label = format!(
                 "every request will be denied: it costs more than the {most} that can be granted at once"
             );
-            self.warn(path, node, label);
+            return self.warn(path, node, label);
+        }
+        match kind {
+            Kind::Shares { quota, groups } => {
+                for group in groups {
+                    let most = most_of_group(*quota, groups, group);
+                    let own = group.share.assured().burst();
+                    let label = if permits > most {
+                        format!(
+                            "{group} will be denied every request: it costs more than the {most} that such a tenant can be granted at once"
+                        )
+                    } else if permits > own {
+                        format!(
+                            "{group} will never be assured a request: it costs more than the {own} of the share"
+                        )
+                    } else {
+                        continue;
+                    };
+                    self.warn(path, node, label);
+                }
+            }
+            Kind::Priorities { quota, classes } => {
+                for ClassPolicy { name, reserve, .. } in classes {
+                    let most = quota.burst().saturating_sub(*reserve);
+                    if permits > most {
+                        let name = escaped(name);
+                        let label = format!(
+                            "every request of class {name} will be denied: it costs more than the {most} that can be granted at once"
+                        );
+                        self.warn(path, node, label);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 

@@ -94,13 +94,15 @@ pub(crate) fn kept(groups: &[ShareGroup]) -> u64 {
 
 /// Returns the most permits that a tenant may ever be granted at once, assured or lent.
 pub(super) fn most_of_groups(quota: Quota, groups: &[ShareGroup]) -> u64 {
+    groups.iter().map(|group| most_of_group(quota, groups, group)).max().unwrap_or(0)
+}
+
+/// Returns the most permits that a tenant of one of the groups may ever be granted at once, assured or lent.
+pub(crate) fn most_of_group(quota: Quota, groups: &[ShareGroup], group: &ShareGroup) -> u64 {
     let lent = quota.burst().saturating_sub(kept(groups));
-    let of_group = |group: &ShareGroup| {
-        let own = group.share.assured().burst();
-        let below = |ceiling: Quota| ceiling.burst().saturating_sub(own);
-        own.max(group.share.ceiling().map_or(lent, |ceiling| lent.min(below(ceiling))))
-    };
-    groups.iter().map(of_group).max().unwrap_or(0)
+    let own = group.share.assured().burst();
+    let below = |ceiling: Quota| ceiling.burst().saturating_sub(own);
+    own.max(group.share.ceiling().map_or(lent, |ceiling| lent.min(below(ceiling))))
 }
 
 /// Writes the limit for all, and that of each group.

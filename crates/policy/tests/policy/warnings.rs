@@ -42,6 +42,82 @@ fn a_cost_that_no_request_can_pay_is_warned_of() {
     assert_eq!(warnings(&format!("{gcra}4")).len(), 1);
 }
 
+const SHARES: &str = "key = { header = \"x-tenant\" }\npolicy = \"shares\"\nlimit = 100\n\
+    rate = { amount = 100, interval = \"1 s\" }\n";
+
+#[test]
+fn a_cost_that_some_tenants_can_never_pay_is_warned_of() {
+    let warnings = |cost: u64| {
+        let assured = |limit: u64| {
+            format!("assured = {{ limit = {limit}, rate = {{ amount = 1, interval = \"1 s\" }} }}")
+        };
+        warnings(&format!(
+            "{SHARES}cost = {cost}\nshares = [{{ tenants = [\"acme\", \"globex\"], {} }}, \
+             {{ tenants = 10, {}, ceiling = {{ limit = 4, rate = {{ amount = 2, interval = \"1 s\" }} }} }}]",
+            assured(3),
+            assured(2),
+        ))
+    };
+    assert_eq!(warnings(2), [""; 0]);
+    assert_eq!(
+        warnings(3),
+        [
+            "6: `cost` is 3: each of 10 others will be denied every request: it costs more than the 2 that such a \
+          tenant can be granted at once"
+        ]
+    );
+    let [share, others] = warnings(4).try_into().unwrap();
+    assert!(share.ends_with(
+        ": each of acme and globex will never be assured a request: it costs more than the 3 of the share"
+    ));
+    assert!(others.contains("each of 10 others will be denied"), "{others}");
+    // 74 are lent: all but the assured bursts.
+    let [all] = warnings(75).try_into().unwrap();
+    assert!(all.contains("every request will be denied: it costs more than the 74"), "{all}");
+}
+
+#[test]
+fn a_cost_that_a_class_can_never_pay_and_classes_in_the_wrong_order_are_warned_of() {
+    let warnings = |cost: u64, classes: &str| {
+        let policy = SHARES.replace("shares", "priorities");
+        warnings(&format!("{policy}cost = {cost}\nclasses = [{classes}]"))
+    };
+    let (pay, batch) = ("{ name = \"pay\" }", "{ name = \"batch\", reserve = 99 }");
+    assert_eq!(warnings(1, &format!("{pay}, {batch}")), [""; 0]);
+    assert_eq!(
+        warnings(5, &format!("{pay}, {batch}")),
+        [
+            "6: `cost` is 5: every request of class batch will be denied: it costs more than the 1 that can be granted at \
+          once"
+        ]
+    );
+    assert_eq!(
+        warnings(1, &format!("{batch}, {pay}")),
+        [
+            "7: class pay, the last one, leaves less than batch: keys that no class names are of the last class: expected \
+          the class that leaves most there, such as batch"
+        ]
+    );
+}
+
+#[test]
+fn a_number_of_places_in_quotes_and_a_tenant_that_is_no_address_are_warned_of() {
+    let assured = "assured = { limit = 3, rate = { amount = 1, interval = \"1 s\" } }";
+    let quoted = warnings(&format!("{SHARES}shares = [{{ tenants = \"50\", {assured} }}]"));
+    assert_eq!(
+        quoted,
+        [
+            "6: `shares.tenants` is \"50\": a single tenant with this name: write 50 for so many places, or [\"50\"] for \
+          the tenant"
+        ]
+    );
+    let listed = warnings(&format!("{SHARES}shares = [{{ tenants = [\"50\"], {assured} }}]"));
+    assert_eq!(listed, [""; 0]);
+    let clients = SHARES.replace("{ header = \"x-tenant\" }", "\"client\"");
+    let other = warnings(&format!("{clients}shares = [{{ tenants = \"10.0.0.300\", {assured} }}]"));
+    assert!(other[0].contains("no client has the key \"10.0.0.300\""), "{other:?}");
+}
+
 #[test]
 fn requests_that_there_are_not_are_warned_of() {
     let filter = |filter: &str| warnings(&format!("{WINDOW}match = {{ {filter} }}"));
