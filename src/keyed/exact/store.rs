@@ -25,6 +25,7 @@ use super::group_map::{GroupMap, KeyEntry};
 use super::per_key::Engine;
 
 use self::place::SHARDS;
+use self::search::Search;
 
 pub(super) use self::place::KeyPlace;
 
@@ -268,7 +269,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         K: Eq,
     {
-        let mut search = self.search(place);
+        let mut search = Search::from(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();

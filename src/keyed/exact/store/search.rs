@@ -49,13 +49,15 @@ pub(super) struct Search {
     next_idle_nanos: u64,
 }
 
-impl<K, L: Engine<K>> Store<K, L> {
+impl Search {
     /// Begins a search for space, for a key of that place.
     #[inline]
-    pub(super) fn search(&self, place: KeyPlace) -> Search {
+    pub(super) fn from(place: KeyPlace) -> Search {
         Search { groups: 0, shards: 0, first: place.shard, next_idle_nanos: u64::MAX }
     }
+}
 
+impl<K, L: Engine<K>> Store<K, L> {
     /// Reserves space for one more key; if there is none, evicts idle keys of the shard.
     pub(super) fn has_room(
         &self,

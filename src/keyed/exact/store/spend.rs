@@ -11,6 +11,7 @@ use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::{Answer, Engine};
 use crate::sync::Ordering::Relaxed;
 
+use super::search::Search;
 use super::{KEYS, KeyPlace, KeyShard, NEXT_IS_NEW, NoRoom, SHARDS, Store};
 
 /// True if callers guess that a key is new. (Not under loom. A call that guesses wrong is decided like one
@@ -77,7 +78,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let (mut search, mut reading_nanos) = (self.search(place), reading_nanos);
+        let (mut search, mut reading_nanos) = (Search::from(place), reading_nanos);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();

@@ -5,6 +5,7 @@ use core::time::Duration;
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::Engine;
 
+use super::search::Search;
 use super::{KeyPlace, Store};
 
 impl<K, L: Engine<K>> Store<K, L> {
@@ -51,7 +52,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 return Ok(call(&entry.state));
             }
         }
-        let mut search = self.search(place);
+        let mut search = Search::from(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
