@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::fields::write_retry_after;
-use sluicegate_policy::{KeyField, RequestFields, path_of_target};
+use sluicegate_policy::{KeyField, KeyPart, Named, RequestFields, path_of_target};
 use utoipa::{IntoParams, ToSchema};
 
 use super::failure::{ASK_AGAIN, Failure, ProblemDetails};
@@ -78,6 +78,26 @@ fn missing(
     })
 }
 
+/// Returns what is wrong if a field that is the key of a limiter is given more than once: one of them may be the
+/// gateway's, and the other the client's.
+fn key_given_twice(
+    in_force: &InForce,
+    is_asked: impl Fn(&str) -> bool,
+    headers: &HeaderMap,
+) -> Option<String> {
+    let is_twice = |name: &str| headers.get_all(name).iter().nth(1).is_some();
+    let limiters = in_force.all().iter().filter(|limiter| is_asked(limiter.name()));
+    limiters.into_iter().find_map(|limiter| {
+        let mut named = limiter.policy().key.iter().filter_map(KeyPart::named);
+        let twice = named.find_map(|named| match named {
+            Named::Header(name) if is_twice(name) => Some(name),
+            _ => None,
+        })?;
+        let limiter = limiter.name();
+        Some(format!("`{twice}` is given twice, and limiter {limiter:?} decides by it"))
+    })
+}
+
 /// The parameters of a proxy that asks.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -104,7 +124,7 @@ pub(super) struct Asked {
     params(Asked),
     responses(
         (status = 204, description = "It may pass"),
-        (status = 400, description = "A parameter is wrong, the client's address is not known, or a field is missing that a limiter depends on", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is wrong, the client's address is not known, or a field that a limiter depends on is missing or given twice", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 404, description = "No limiter has one of the names, or the policy has levels only, which are not asked here", body = ProblemDetails, content_type = "application/problem+json"),
         (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
         (status = 503, description = "The server of a limiter gives no answer, and the limiter's policy is to refuse then"),
@@ -156,6 +176,9 @@ pub(super) async fn auth(
     let is_asked = |name: &str| names.as_ref().is_none_or(|names| names.contains(&name));
     if let Some(missing) = missing(&in_force, is_asked, &request, asked.fields) {
         return Err(bad(missing));
+    }
+    if let Some(twice) = key_given_twice(&in_force, is_asked, &headers) {
+        return Err(bad(twice));
     }
     let judged = judge(&in_force, names.as_deref(), &request).await;
     match judged.denied_by.and_then(|which| judged.answers.get(which)) {

@@ -230,6 +230,12 @@ async fn a_field_that_a_limiter_depends_on_is_there_once() {
         key = "client"
         limit = 9
         interval = "1 day"
+
+        [limiters.tenants]
+        policy = "fixed_window"
+        key = { header = "x-tenant", missing = "shared" }
+        limit = 9
+        interval = "1 day"
     "#;
     let service = Running::of(policy).await;
     let client = ("x-forwarded-for", "192.0.2.1");
@@ -244,6 +250,10 @@ async fn a_field_that_a_limiter_depends_on_is_there_once() {
         (
             vec![client, method, ("x-forwarded-method", "GET"), path],
             "`x-forwarded-method` is given twice",
+        ),
+        (
+            vec![client, method, path, ("x-tenant", "acme"), ("x-tenant", "globex")],
+            "`x-tenant` is given twice, and limiter \"tenants\" decides by it",
         ),
     ] {
         let (status, detail) = failure(ask(&service, "", &fields).await).await;
