@@ -23,7 +23,7 @@ pub(super) struct Report<'b> {
     #[serde(borrow)]
     #[schema(example = "log-ins")]
     limiter: Cow<'b, str>,
-    /// Key of the caller, for a limiter that limits each key by itself.
+    /// Key of the caller, for a limiter with keys.
     #[serde(borrow, default)]
     key: Option<Key<'b>>,
     /// Number of offences: 1 by default. Not beside `status`.

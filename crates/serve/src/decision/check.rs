@@ -22,7 +22,7 @@ pub struct Check<'b> {
     #[serde(borrow)]
     #[schema(example = "api")]
     pub limiter: Cow<'b, str>,
-    /// Key of the caller, for a limiter that limits each key by itself.
+    /// Key of the caller, for a limiter with keys.
     #[serde(borrow, default)]
     pub key: Option<Key<'b>>,
     /// Permits to take. By default the `cost` of the policy, or 1 if that depends on a request.

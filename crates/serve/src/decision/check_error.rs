@@ -10,9 +10,9 @@ pub enum CheckError {
     /// No limiter has this name, or it is none of the kind that was asked for.
     #[error("`limiter`: {0}")]
     Unknown(RegistryError),
-    /// The limiter has keys.
+    /// The limiter has keys, each with a limit of its own, or a share or a class.
     #[error(
-        "`key` is missing: limiter {limiter:?} limits each key by itself, and its key is {parts}"
+        "`key` is missing: limiter {limiter:?} decides by the key of a caller, and its key is {parts}"
     )]
     KeyMissing {
         /// Name of the limiter.

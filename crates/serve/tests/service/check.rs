@@ -90,7 +90,7 @@ async fn a_wrong_question_is_told_what_is_right() {
         (
             json!({ "limiter": "user" }),
             400,
-            "`key` is missing: limiter \"user\" limits each key by itself, and its key is user",
+            "`key` is missing: limiter \"user\" decides by the key of a caller, and its key is user",
         ),
         (
             json!({ "limiter": "all", "key": "a" }),
