@@ -95,7 +95,10 @@ impl Page<'_> {
                 }
                 dt { "Stamps" } dd { (text::stamps(self.replay)) }
                 dt { "Command" } dd { code { (printable(&self.command)) } }
-                @if let Some(next) = &self.heading.next { dt { "Next" } dd { (printable(next)) } }
+                @if let Some(next) = &self.heading.next {
+                    dt { "Next" }
+                    @for line in next.lines() { dd { (printable(line.trim_start())) } }
+                }
             }
         }
     }
@@ -149,9 +152,22 @@ fn warnings(warnings: &[String], is_incomplete: bool) -> Markup {
             section.warnings aria-labelledby="warnings" {
                 h2 id="warnings" { "Warnings" }
                 @if is_incomplete { p { strong { "Not all of the logs were judged." } } }
-                ul { @for warning in warnings { li { (printable(warning)) } } }
+                ul { @for warning in warnings { li { (with_code(warning)) } } }
             }
         }
+    }
+}
+
+/// Returns a text with its words in backticks as code.
+fn with_code(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    let are_pairs = parts.len() % 2 == 1;
+    html! {
+        @if are_pairs {
+            @for (place, part) in parts.iter().enumerate() {
+                @if place % 2 == 1 { code { (printable(part)) } } @else { (printable(part)) }
+            }
+        } @else { (printable(text)) }
     }
 }
 

@@ -336,6 +336,14 @@ fn the_usual_report_is_printed_beside_the_page_which_replaces_a_file() {
     let page = Page::read(&path);
     assert!(page.text.starts_with("<!DOCTYPE html>") && page.text.ends_with("</html>"));
     assert!(page.contains("sluicegate replay --policy policy.toml --html page.html access.log"));
+    let next: Vec<String> = page.all("dd").into_iter().map(text_of).collect();
+    for command in [
+        "put it in force: sluicegate serve --policy policy.toml",
+        "the most that it admits: sluicegate explain policy.toml",
+    ] {
+        assert!(next.iter().any(|line| line == command), "{next:?}");
+    }
+    assert!(!page.text.contains('\u{fffd}'));
     let help = stdout(&sluicegate().args(["replay", "--help"]).assert().success());
     assert!(help.contains("a file of this name is replaced"), "{help}");
 }
