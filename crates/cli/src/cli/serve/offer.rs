@@ -73,6 +73,9 @@ fn algorithm(kind: &Kind) -> Result<(&'static str, Value), &'static str> {
             return Err("it follows the calendar");
         }
         Kind::All(_) => return Err("it has several limiters"),
+        Kind::Shares { .. } => {
+            return Err("it has groups of tenants; those of the playground have equal shares");
+        }
         _ => return Err("the playground has no such limiter"),
     })
 }
@@ -97,6 +100,23 @@ mod tests {
 
     use super::*;
     use crate::policy::EVERY_KIND;
+
+    #[test]
+    fn shares_are_in_the_list_with_the_reason_why_they_are_not_copied() {
+        let policy = r#"
+            [limiters.tenants]
+            key = { header = "x-tenant" }
+            policy = "shares"
+            limit = 10
+            rate = { amount = 1, interval = "1 second" }
+            shares = [{ tenants = 2, weight = 1 }]
+        "#;
+        let policies = Policies::from_toml("policy.toml", policy).unwrap();
+        let limiters = Limiters::new(Registry::new(policies).unwrap());
+        let [tenants] = &offer("policy.toml", &limiters).limiters[..] else { panic!("one") };
+        let reason = tenants.reason.as_deref().unwrap();
+        assert!(reason.contains("those of the playground have equal shares"), "{reason}");
+    }
 
     #[test]
     fn each_limiter_of_the_bundled_policy_is_offered_or_told_why_not() {
