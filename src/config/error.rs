@@ -257,15 +257,28 @@ pub enum ConfigError {
         /// The given refill.
         refill: Refill,
     },
+    /// The number of tenants of a `Share` is 0, or more than 2^32.
+    Tenants {
+        /// The given number.
+        tenants: usize,
+    },
     /// The rate of a ceiling of a `Share` is below its assured rate.
     CeilingRate {
+        /// The index of the group.
+        group: usize,
         /// The permits of the ceiling.
         permits: u64,
         /// The period of the ceiling.
         period: Duration,
+        /// The assured permits.
+        assured: u64,
+        /// The period of the assured rate.
+        assured_period: Duration,
     },
     /// The burst of a ceiling of a `Share` is below its assured burst.
     CeilingBurst {
+        /// The index of the group.
+        group: usize,
         /// The burst of the ceiling.
         burst: u64,
         /// The assured burst.
@@ -278,6 +291,8 @@ pub enum ConfigError {
     },
     /// A weight is 0, or too small to be worth a permit of the burst beside the others.
     Weight {
+        /// The index of the group.
+        group: usize,
         /// The given weight.
         weight: u64,
         /// The weights of all tenants together.

@@ -12,7 +12,8 @@ use crate::limiter::leaving::Leaving;
 /// A class of requests: its name, and the permits that it leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityClass {
-    /// The name, which answers tell.
+    /// The name, which answers tell. Several classes may have one name: answers then tell only the reserve that
+    /// refused, and a lookup by name finds the first of them.
     pub name: Cow<'static, str>,
     /// The permits that have to remain when a request of this class is granted: 0 for the most important one.
     pub reserve: u64,

@@ -42,6 +42,9 @@ pub struct Share {
 /// Largest number of tenants of a group.
 const MAX_TENANTS: u64 = 1 << 32;
 
+/// Least number of ceilings that are remembered beside those of tenants with places.
+const LEAST_BORROWERS: usize = 1_000;
+
 impl Share {
     /// Creates the share of one tenant, without a ceiling. A bare rate has a burst of one period's
     /// permits.
@@ -57,6 +60,11 @@ impl Share {
     }
 
     /// Returns the share with a ceiling on all that each tenant gets, assured and borrowed.
+    ///
+    /// A ceiling is remembered until it is full again, for [`max_ceilings`](Share::max_ceilings) tenants at most. It takes
+    /// memory as a place does: 50 bytes at most for a name of 8 bytes, and 87 for a `String`, beside its text. If none of
+    /// those that are remembered is full, a tenant without a place can borrow nothing; one with a place borrows up to its
+    /// ceiling, and that of another tenant, which lacks little, is forgotten.
     #[must_use]
     pub fn with_ceiling(self, ceiling: impl Into<Quota>) -> Share {
         Share { ceiling: Some(ceiling.into()), ..self }
@@ -72,7 +80,7 @@ impl Share {
     /// # Errors
     ///
     /// * [`ConfigError::Weight`] if a weight is 0, or worth less than a permit of half of the burst.
-    /// * [`ConfigError::Keys`] if a number of tenants is not from 1 to 2^32.
+    /// * [`ConfigError::Tenants`] if a number of tenants is not from 1 to 2^32.
     ///
     /// # Examples
     ///
@@ -97,8 +105,9 @@ impl Share {
             check_tenants(tenants)?;
             sum = sum.saturating_add(u128::from(weight) * tenants as u128);
         }
-        let part = |(weight, tenants): (u32, usize)| {
+        let part = |(group, (weight, tenants)): (usize, (u32, usize))| {
             let too_small = ConfigError::Weight {
+                group,
                 weight: weight.into(),
                 sum: u64::try_from(sum).unwrap_or(u64::MAX),
             };
@@ -110,7 +119,7 @@ impl Share {
             let assured = Quota::new(rate).with_burst(burst as u64).map_err(|_| too_small)?;
             Ok(Share::new(assured).with_tenants(tenants))
         };
-        weights.into_iter().map(part).collect()
+        weights.into_iter().enumerate().map(part).collect()
     }
 
     /// Returns the assured quota of each tenant.
@@ -131,6 +140,14 @@ impl Share {
         self.tenants
     }
 
+    /// Returns how many tenants of the group have a ceiling that is remembered, at a time: as many as there are places, and
+    /// as many again, or 1,000 if that is more.
+    #[must_use]
+    pub const fn max_ceilings(self) -> usize {
+        let more = if self.tenants > LEAST_BORROWERS { self.tenants } else { LEAST_BORROWERS };
+        self.tenants.saturating_add(more)
+    }
+
     /// Returns this share with the lower of both rates and the smaller of both bursts.
     pub(super) fn lowered_to(self, other: Quota) -> Share {
         let rates = (self.assured.rate(), other.rate());
@@ -141,19 +158,25 @@ impl Share {
         Share { assured, ..self }
     }
 
-    /// Checks this share alone.
-    fn check(self) -> Result<(), ConfigError> {
+    /// Checks this share alone, that of `group`.
+    fn check(self, group: usize) -> Result<(), ConfigError> {
         check_tenants(self.tenants)?;
         check_refill(self.assured)?;
         let Some(ceiling) = self.ceiling else { return Ok(()) };
         check_refill(ceiling)?;
         let (rate, burst) = (ceiling.rate(), ceiling.burst());
-        if is_below(rate, self.assured.rate()) {
-            let (permits, period) = (rate.permits(), rate.period());
-            return Err(ConfigError::CeilingRate { permits, period });
+        let own = self.assured.rate();
+        if is_below(rate, own) {
+            return Err(ConfigError::CeilingRate {
+                group,
+                permits: rate.permits(),
+                period: rate.period(),
+                assured: own.permits(),
+                assured_period: own.period(),
+            });
         }
         if burst < self.assured.burst() {
-            return Err(ConfigError::CeilingBurst { burst, assured: self.assured.burst() });
+            return Err(ConfigError::CeilingBurst { group, burst, assured: self.assured.burst() });
         }
         Ok(())
     }
@@ -166,8 +189,8 @@ pub(super) fn check(quota: Quota, shares: &[Share]) -> Result<u64, ConfigError> 
     }
     check_refill(quota)?;
     let (mut rates, mut bursts) = (RateSum::ZERO, 0_u128);
-    for share in shares {
-        share.check()?;
+    for (group, share) in shares.iter().enumerate() {
+        share.check(group)?;
         rates = rates.plus(share.assured.rate(), share.tenants as u64);
         bursts += u128::from(share.assured.burst()) * share.tenants as u128;
     }
@@ -196,7 +219,7 @@ pub(super) fn indebted(quota: Quota) -> Quota {
 fn check_tenants(tenants: usize) -> Result<(), ConfigError> {
     match tenants as u64 {
         1..=MAX_TENANTS => Ok(()),
-        _ => Err(ConfigError::Keys { keys: tenants }),
+        _ => Err(ConfigError::Tenants { tenants }),
     }
 }
 

@@ -16,7 +16,7 @@ use super::lane::{PRIORITIES, fingerprint};
 /// | [weight](LineWeights::weight) of a tenant | the default weight | 1 to 2^32 - 1 |
 /// | [default weight](LineWeights::default_weight) | 1 | 1 to 2^32 - 1 |
 /// | [priorities](LineWeights::priorities): high, normal, low | 16, 4, 1 | 1 to 2^32 - 1 each |
-/// | [callers of a tenant in line](LineWeights::max_waiters_each) | no bound | any number |
+/// | [callers of a tenant in line](LineWeights::max_waiters_each) | no bound | any number; with 0 nobody waits |
 ///
 /// A tenant needs a place while it has callers in line, and for as long after that as it is ahead of the others.
 /// One that finds no place shares that of the *strangers* with all others that find none, and with callers that
@@ -80,6 +80,7 @@ impl LineWeights {
     ///
     /// Beyond that its newest caller is refused, or its oldest evicted, as
     /// [`LineLimits::when_full`](crate::wait::LineLimits::when_full) says. So one tenant cannot fill a line that is bounded.
+    /// With 0, nobody waits: a caller is granted its permits at once, or refused.
     #[must_use]
     pub fn max_waiters_each(self, waiters: usize) -> LineWeights {
         LineWeights { max_waiters_each: waiters, ..self }

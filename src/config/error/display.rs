@@ -84,12 +84,24 @@ impl fmt::Display for ConfigError {
                     "{sum} for all tenants together: must be at most {burst}, the burst for all"
                 );
             }
-            ConfigError::CeilingRate { permits, period } => write!(f, "{permits} per {period:?}")?,
-            ConfigError::CeilingBurst { burst, assured } => {
-                return write!(f, "{burst}: must be at least {assured}, the assured burst");
+            ConfigError::Tenants { tenants } => write!(f, "{tenants}")?,
+            ConfigError::CeilingRate { group, permits, period, assured, assured_period } => {
+                return write!(
+                    f,
+                    "{permits} per {period:?} in group {group}: must be at least {assured} per {assured_period:?}, the \
+                     assured rate"
+                );
+            }
+            ConfigError::CeilingBurst { group, burst, assured } => {
+                return write!(
+                    f,
+                    "{burst} in group {group}: must be at least {assured}, the assured burst"
+                );
             }
             ConfigError::Group { group } => write!(f, "number {group}")?,
-            ConfigError::Weight { weight, sum } => write!(f, "{weight} of {sum}")?,
+            ConfigError::Weight { group, weight, sum } => {
+                write!(f, "{weight} of {sum} in group {group}")?;
+            }
             ConfigError::LineWeight { weight } => write!(f, "{weight}")?,
             ConfigError::Reserve { reserve, limit } => {
                 return write!(f, "{reserve}: must be less than {limit}, the limit");

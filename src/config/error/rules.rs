@@ -40,6 +40,7 @@ impl ConfigError {
             ConfigError::ForgottenAfter { .. } => "forgotten_after",
             ConfigError::AssuredRate { .. } => "assured rate",
             ConfigError::AssuredBurst { .. } => "assured burst",
+            ConfigError::Tenants { .. } => "tenants",
             ConfigError::CeilingRate { .. } => "rate of the ceiling",
             ConfigError::CeilingBurst { .. } => "burst of the ceiling",
             ConfigError::Group { .. } => "group",
@@ -109,6 +110,7 @@ impl ConfigError {
             ConfigError::AssuredRate { .. } => "must be at most the rate for all",
             ConfigError::AssuredBurst { .. } => "must be at most the burst for all",
             ConfigError::ShareRefill { .. } => "must be smooth in shares",
+            ConfigError::Tenants { .. } => "must be from 1 to 2^32",
             ConfigError::CeilingRate { .. } => "must be at least the assured rate",
             ConfigError::CeilingBurst { .. } => "must be at least the assured burst",
             ConfigError::Group { .. } => {

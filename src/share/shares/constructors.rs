@@ -27,7 +27,7 @@ impl<K: Hash + Eq> Shares<K> {
     ///   quota.
     /// * [`ConfigError::CeilingRate`] or [`ConfigError::CeilingBurst`] if a ceiling is below its share.
     /// * [`ConfigError::ShareRefill`] if a quota has an interval refill.
-    /// * [`ConfigError::Count`] unless there are 1 to 64 shares; [`ConfigError::Keys`] if a group has no
+    /// * [`ConfigError::Count`] unless there are 1 to 64 shares; [`ConfigError::Tenants`] if a group has no
     ///   tenants, or more than 2^32.
     pub fn new(
         quota: impl Into<Quota>,

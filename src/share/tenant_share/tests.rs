@@ -28,11 +28,11 @@ fn a_weight_that_is_worth_nothing_is_refused() {
         Share::by_weight(quota, weights.iter().copied()).unwrap_err().to_string()
     };
     let small = "must be worth a permit of half of the burst";
-    assert_eq!(refused(&[(0, 1), (1, 1)]), format!("weight is 0 of 1: {small}"));
-    assert_eq!(refused(&[(1, 1), (99, 1)]), format!("weight is 1 of 100: {small}"));
-    assert_eq!(refused(&[(1, 11)]), format!("weight is 1 of 11: {small}"));
-    assert!(refused(&[(1, 0)]).starts_with("keys is 0"));
-    assert!(refused(&[(1, usize::MAX)]).starts_with("keys is"));
+    assert_eq!(refused(&[(0, 1), (1, 1)]), format!("weight is 0 of 1 in group 0: {small}"));
+    assert_eq!(refused(&[(99, 1), (1, 1)]), format!("weight is 1 of 100 in group 1: {small}"));
+    assert_eq!(refused(&[(1, 11)]), format!("weight is 1 of 11 in group 0: {small}"));
+    assert_eq!(refused(&[(1, 0)]), "tenants is 0: must be from 1 to 2^32");
+    assert!(refused(&[(1, usize::MAX)]).starts_with("tenants is"));
     assert_eq!(Share::by_weight(quota, []).unwrap(), []);
     let slowest = Quota::new(rate!(1 / 36_525 days)).with_burst(100).unwrap();
     assert!(Share::by_weight(slowest, [(1, 2)]).is_err(), "half a permit in 100 years");
@@ -62,16 +62,16 @@ fn shares_above_the_quota_are_refused_with_the_sum() {
 #[test]
 fn a_ceiling_below_the_share_is_refused() {
     let share = Share::new(quota!(10 / second, burst 5));
-    let text = |ceiling: Quota| share.with_ceiling(ceiling).check().unwrap_err().to_string();
-    assert!(share.with_ceiling(quota!(10 / second, burst 5)).check().is_ok());
-    assert!(share.with_ceiling(quota!(600 / minute, burst 5)).check().is_ok());
+    let text = |ceiling: Quota| share.with_ceiling(ceiling).check(3).unwrap_err().to_string();
+    assert!(share.with_ceiling(quota!(10 / second, burst 5)).check(3).is_ok());
+    assert!(share.with_ceiling(quota!(600 / minute, burst 5)).check(3).is_ok());
     assert_eq!(
         text(quota!(599 / minute, burst 5)),
-        "rate of the ceiling is 599 per 60s: must be at least the assured rate"
+        "rate of the ceiling is 599 per 60s in group 3: must be at least 10 per 1s, the assured rate"
     );
     assert_eq!(
         text(quota!(20 / second, burst 4)),
-        "burst of the ceiling is 4: must be at least 5, the assured burst"
+        "burst of the ceiling is 4 in group 3: must be at least 5, the assured burst"
     );
     let steps = quota!(20 / second).with_refill(Refill::Interval);
     assert_eq!(text(steps), "refill is Interval: must be smooth in shares");

@@ -86,7 +86,7 @@ impl Checks<'_> {
             Ok(shares) => {
                 Some(nodes.iter().zip(shares).map(|(node, share)| group(node, share)).collect())
             }
-            Err(ConfigError::Weight { weight: small, sum }) => {
+            Err(ConfigError::Weight { weight: small, sum, .. }) => {
                 let node = nodes
                     .iter()
                     .find_map(|node| node.get("weight").filter(|node| whole(node) == Some(small)));
