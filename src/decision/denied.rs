@@ -182,6 +182,29 @@ impl Denied {
         }
     }
 
+    /// Returns the denial as it is for one who leaves `kept` permits: the limit of one that is too large is that already.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn above(self, kept: u64) -> Denied {
+        match self {
+            Denied::Wait(shortfall) => Denied::Wait(shortfall.above(kept)),
+            other => other,
+        }
+    }
+
+    /// Returns the denial of a request that another limiter has to grant too, which has `remaining` permits if it denied
+    /// it, and grants no more than `limit`.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn within(self, remaining: Option<u64>, limit: Option<u64>) -> Denied {
+        let most = limit.unwrap_or(u64::MAX);
+        match self {
+            Denied::Wait(shortfall) => {
+                Denied::Wait(shortfall.within(remaining.unwrap_or(u64::MAX), most))
+            }
+            Denied::TooLarge { limit, which } => Denied::TooLarge { limit: limit.min(most), which },
+            other => other,
+        }
+    }
+
     /// Returns the same denial by the limiter at index `which`.
     pub(crate) fn by(self, which: usize) -> Denied {
         match self {
@@ -245,6 +268,21 @@ impl Shortfall {
     pub(crate) fn of_all(self, permits: u64, outside: u64) -> Shortfall {
         let wanted = self.forecast.wanted_for(permits);
         Shortfall { wanted, forecast: self.forecast.with_more(outside as i64), ..self }
+    }
+
+    /// Returns the shortfall as it is for one who leaves `kept` permits, of which `wanted` counted these too.
+    #[cfg(feature = "keyed")]
+    fn above(self, kept: u64) -> Shortfall {
+        let wanted = self.wanted.saturating_sub(self.forecast.wanted_for(kept));
+        Shortfall { wanted, forecast: self.forecast.above(kept), ..self }
+    }
+
+    /// Returns the shortfall with so many `remaining` permits at most, as far from what is wanted, and such a limit.
+    #[cfg(feature = "keyed")]
+    fn within(self, remaining: u64, limit: u64) -> Shortfall {
+        let less = self.remaining().saturating_sub(remaining);
+        let wanted = self.wanted.saturating_sub(self.forecast.wanted_for(less));
+        Shortfall { wanted, forecast: self.forecast.lowered(less, limit), ..self }
     }
 
     /// Returns the wait until the request can be granted, if no other permits are taken.

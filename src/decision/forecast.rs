@@ -134,6 +134,54 @@ impl Forecast {
         Forecast::Bucket(BucketForecast { balance, ..accrued })
     }
 
+    /// Returns the forecast of what is above `kept` permits. (Only of a limiter that earns.)
+    #[cfg(feature = "keyed")]
+    #[inline]
+    pub(crate) fn above(self, kept: u64) -> Forecast {
+        let Forecast::Bucket(accrued) = self else { return self };
+        let kept = kept.saturating_mul(accrued.token);
+        Forecast::Bucket(BucketForecast {
+            balance: accrued.balance.saturating_sub_unsigned(kept),
+            capacity: accrued.capacity.saturating_sub(kept),
+            ..accrued
+        })
+    }
+
+    /// Returns the forecast with `less` fewer permits, and a limit that is no more than `limit`. (Only of a limiter that
+    /// earns.)
+    #[cfg(feature = "keyed")]
+    pub(crate) fn lowered(self, less: u64, limit: u64) -> Forecast {
+        let Forecast::Bucket(accrued) = self else { return self };
+        Forecast::Bucket(BucketForecast {
+            balance: accrued.balance.saturating_sub_unsigned(less.saturating_mul(accrued.token)),
+            capacity: accrued.capacity.min(limit.saturating_mul(accrued.token)),
+            ..accrued
+        })
+    }
+
+    /// Returns the forecast of requests that both limiters have to grant: of the one that has less, with the lower of
+    /// both limits. (Only of limiters that earn.) Divides only if these are of two limiters.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn tighter(self, other: Forecast) -> Forecast {
+        let (Forecast::Bucket(one), Forecast::Bucket(two)) = (self, other) else { return self };
+        let has_more = |one: &BucketForecast, two: &BucketForecast| {
+            i128::from(one.balance) * i128::from(two.token)
+                > i128::from(two.balance) * i128::from(one.token)
+        };
+        let is_larger = |one: &BucketForecast, two: &BucketForecast| {
+            u128::from(one.capacity) * u128::from(two.token)
+                > u128::from(two.capacity) * u128::from(one.token)
+        };
+        let (less, more) = if has_more(&one, &two) { (two, one) } else { (one, two) };
+        let less = Forecast::Bucket(less);
+        match less {
+            Forecast::Bucket(own) if is_larger(&own, &more) => {
+                less.lowered(0, Forecast::Bucket(more).limit())
+            }
+            _ => less,
+        }
+    }
+
     /// Returns the forecast with a debt replaced by 0: it does not reduce the permits elsewhere.
     pub(crate) fn paid_off(self) -> Forecast {
         match self {

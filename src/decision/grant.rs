@@ -31,6 +31,13 @@ impl Grant {
         Grant { permits, forecast: Forecast::Window(counted) }
     }
 
+    /// Returns the grant as it is for one who leaves `kept` permits.
+    #[cfg(feature = "keyed")]
+    #[inline]
+    pub(crate) fn above(self, kept: u64) -> Grant {
+        Grant { forecast: self.forecast.above(kept), ..self }
+    }
+
     /// Returns the number of permits that were granted.
     #[must_use]
     #[inline]

@@ -3,12 +3,17 @@
 use crate::decision::grant::Grant;
 
 /// The grant of permits to a tenant of a `Shares`: of its own share, or lent.
+///
+/// Its numbers are those of the way in which it was granted, and count what this tenant could get in the same way now:
+/// `remaining` is the largest request that would be granted so next, and `limit` the largest that ever can be. Permits
+/// that are kept for others count in neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareGrant {
-    /// Within the tenant's share. The grant tells the rest of the share.
+    /// Within the tenant's share. The grant tells the rest of the share: `limit` is the assured burst.
     Assured(Grant),
-    /// Beyond the share: lent, because others leave it idle. Nothing is paid back. The grant tells
-    /// the rest for all, with the permits that are kept for the shares.
+    /// Beyond the share: lent, because others leave it idle. Nothing is paid back. The grant tells what may still be
+    /// borrowed: what all have left above the sum of the assured bursts, or what the tenant's ceiling leaves above its
+    /// own, if that is less. `limit` is the lower one of both, and the waits are those of the bucket that has less.
     Borrowed(Grant),
 }
 

@@ -20,7 +20,8 @@
 //! assured permits are taken there whatever it holds, and borrowed ones leave the tenant's assured burst.
 //!
 //! Progress: lock-free for the common bucket; for tenants as in a `Keyed`. Memory: a `Keyed` for each group, two with a
-//! ceiling; 22 bytes for each tenant that is not idle. Cost: a call of a `Keyed` and a CAS on the common bucket's word;
+//! ceiling; 22 bytes a slot for each tenant that is not idle, in each of them, and so for at most as many as there are places,
+//! and ceilings that are remembered. Cost: a call of a `Keyed` and a CAS on the common bucket's word;
 //! all tenants contend for that word.
 //!
 //! # Why the bound holds
@@ -103,6 +104,7 @@ use crossbeam_utils::CachePadded;
 use crate::bucket::BucketCore;
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::keyed::exact::Hasher;
 use crate::keyed::exact::as_key::AsKey;
 use crate::sync::Ordering::Relaxed;
@@ -111,7 +113,7 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use self::group::Group;
-use self::refusal::{later, sooner};
+use self::refusal::{both, sooner};
 
 use super::share_grant::ShareGrant;
 use super::tenant_share::Share;
@@ -139,8 +141,10 @@ use super::tenant_share::Share;
 ///   exceeds the sum `F` of all assured bursts by as much as `R` earns between two requests. At most `B - F` are lent
 ///   at once.
 /// * **Not owed:** borrowed permits are not taken from the share of the borrower.
-/// * **Ceiling:** a tenant is never granted more than the quota of its ceiling, assured and borrowed. Calls that
-///   overlap may add as much as the ceiling earns meanwhile.
+/// * **Ceiling:** a tenant is never granted more than the quota of its ceiling, assured and borrowed, as long as no more
+///   tenants of its group than [`Share::max_ceilings`] are below full ceilings. Calls that overlap may add as much as
+///   the ceiling earns meanwhile. Beyond that number a tenant without a place borrows nothing, and one with a place
+///   makes a ceiling be forgotten that lacks little: it is full again.
 ///
 /// [`reconfigure`](Shares::reconfigure) changes all numbers while calls go on, and keeps the guarantees.
 ///
@@ -216,9 +220,10 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     /// # Errors
     ///
     /// * [`Denied::Wait`] with the shortest wait after which the request is granted, if nobody else is: of
-    ///   the share, or by borrowing.
+    ///   the share, or by borrowing. Its numbers are those of that way, as in a [`ShareGrant`].
     /// * [`Denied::TooLarge`] if it is more than the tenant's burst, and more than can ever be lent to it.
-    /// * [`Denied::Full`] if the group has no place for the tenant, and one is free sooner than it can borrow.
+    /// * [`Denied::Full`] if the group has no place for the tenant, and one is free sooner than it can borrow; or if
+    ///   no ceiling more can be remembered, and none is full sooner.
     ///
     /// # Examples
     ///
@@ -253,7 +258,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         match answer {
             Ok(grant) => {
                 if let Some(ceiling) = &group.ceiling {
-                    ceiling.buckets.take_in_any_case(tenant, permits, now_nanos);
+                    ceiling.take_in_any_case(tenant, permits, now_nanos);
                 }
                 self.common.take_in_any_case(permits, now_nanos);
                 Ok(ShareGrant::Assured(grant))
@@ -275,24 +280,19 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         Q: AsKey<K> + ?Sized,
     {
         let lent = || self.borrow::<false>(permits, self.common.clock().now_nanos());
-        let Some(group) = self.groups.get(group) else { return lent() };
+        let Some(group) = self.groups.get(group) else { return lent().map(ShareGrant::Borrowed) };
         let denied = match group.assured.peek(tenant, permits) {
             Ok(grant) => return Ok(ShareGrant::Assured(grant)),
             Err(denied) => denied,
         };
-        let limited =
-            group.ceiling.as_ref().map_or(Ok(()), |ceiling| ceiling.look(tenant, permits));
-        match (lent(), limited) {
-            (Ok(granted), Ok(())) => Ok(granted),
-            (Err(other), Ok(())) | (Ok(_), Err(other)) => Err(sooner(denied, other)),
-            (Err(other), Err(limited)) => Err(sooner(denied, later(other, limited))),
-        }
+        let limited = group.ceiling.as_ref().map(|ceiling| ceiling.look(tenant, permits));
+        both(lent(), limited).map_err(|other| sooner(denied, other)).map(ShareGrant::Borrowed)
     }
 
     /// Borrows for a tenant that has no share.
     #[inline(never)]
     fn borrow_without_share(&self, permits: u64) -> Result<ShareGrant, Denied> {
-        self.borrow::<true>(permits, self.common.clock().now_nanos())
+        self.borrow::<true>(permits, self.common.clock().now_nanos()).map(ShareGrant::Borrowed)
     }
 
     /// Borrows for a tenant whose share was `denied`. Not inlined, so that a caller that does not use a grant of its share
@@ -311,6 +311,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     {
         self.borrow_below_ceiling(group, tenant, permits, now_nanos)
             .map_err(|other| sooner(denied, other))
+            .map(ShareGrant::Borrowed)
     }
 
     /// Borrows for a tenant of the group, if its ceiling allows it.
@@ -320,34 +321,39 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         tenant: &Q,
         permits: u64,
         now_nanos: u64,
-    ) -> Result<ShareGrant, Denied>
+    ) -> Result<Grant, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {
         let Some(ceiling) = &group.ceiling else { return self.borrow::<true>(permits, now_nanos) };
         // First a look, so that those who are refused take nothing of their ceilings.
-        if let Err(denied) = self.borrow::<false>(permits, now_nanos) {
-            let limited = ceiling.look(tenant, permits);
-            return Err(limited.map_or_else(|limited| later(denied, limited), |()| denied));
+        let lent = self.borrow::<false>(permits, now_nanos);
+        if lent.is_err() {
+            return both(lent, Some(ceiling.look(tenant, permits)));
         }
-        ceiling.take(tenant, permits, now_nanos)?;
-        self.borrow::<true>(permits, now_nanos).inspect_err(|_| {
+        let has_place = || group.assured.contains(tenant);
+        let limited = ceiling.take(tenant, permits, now_nanos, has_place);
+        if limited.is_err() {
+            return both(lent, Some(limited));
+        }
+        let lent = self.borrow::<true>(permits, now_nanos).inspect_err(|_| {
             ceiling.buckets.credit(tenant, permits);
-        })
+        });
+        both(lent, Some(limited))
     }
 
-    /// Takes of the common bucket if `SPEND`, and leaves the permits that are kept for the shares.
-    fn borrow<const SPEND: bool>(
-        &self,
-        permits: u64,
-        now_nanos: u64,
-    ) -> Result<ShareGrant, Denied> {
+    /// Takes of the common bucket if `SPEND`, and leaves the permits that are kept for the shares. The answer tells of
+    /// what is above these.
+    fn borrow<const SPEND: bool>(&self, permits: u64, now_nanos: u64) -> Result<Grant, Denied> {
         // ORDERING: Relaxed. Called after an Acquire load of the common bucket's word. If that is from a
         // change or later, this load sees what was kept from that change on, which was stored before the
         // change's CAS (Release). If it is from before, a CAS that comes after the change fails.
         // MODEL: `what_is_borrowed_beside_a_change_leaves_what_the_new_shares_need`.
         let kept = || self.kept.load(Relaxed);
-        self.common.leaving_by_reading::<SPEND>(permits, kept, now_nanos).map(ShareGrant::Borrowed)
+        match self.common.leaving_by_reading::<SPEND>(permits, kept, now_nanos) {
+            Ok(grant) => Ok(grant.above(kept())),
+            Err(denied) => Err(denied.above(kept())),
+        }
     }
 
     /// Returns the quota for all that is in force. Waits for a change in progress.

@@ -32,6 +32,11 @@ impl Exact {
         i128::from(permits) * PART <= self.held
     }
 
+    /// Whole permits that one who leaves `kept` may take.
+    fn above(&self, kept: u64) -> u64 {
+        ((self.held / PART) as u64).saturating_sub(kept)
+    }
+
     fn take(&mut self, permits: u64) {
         self.held -= i128::from(permits) * PART;
     }
@@ -163,10 +168,11 @@ impl Reference {
         let ceiling_wait = tenant.ceiling.as_ref().map_or(Some(0), |ceiling| ceiling.wait(below));
         let is_below = tenant.ceiling.as_ref().is_none_or(|ceiling| ceiling.holds(below));
         if is_below && let Some(answer) = lend(&mut self.common, permits, kept) {
-            if let Some(ceiling) = &mut tenant.ceiling {
-                ceiling.take(permits);
-            }
-            return answer;
+            let (Some(ceiling), Answer::Borrowed(left)) = (&mut tenant.ceiling, answer) else {
+                return answer;
+            };
+            ceiling.take(permits);
+            return Answer::Borrowed(left.min(ceiling.above(own_burst)));
         }
         let borrows = common_wait.zip(ceiling_wait).map(|(one, other)| one.max(other));
         if !has_place && tenant.assured.holds(permits) {
@@ -185,7 +191,7 @@ fn lend(common: &mut Exact, permits: u64, kept: u64) -> Option<Answer> {
         return None;
     }
     common.take(permits);
-    Some(Answer::Borrowed((common.held / PART) as u64))
+    Some(Answer::Borrowed(common.above(kept)))
 }
 
 fn kept_of(shares: &[Share]) -> u64 {

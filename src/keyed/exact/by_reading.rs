@@ -65,14 +65,23 @@ where
         self.charge_by_reading(key, permits, charge, now_nanos)
     }
 
-    /// Takes all of `permits` for the key, whatever its debt.
-    pub(crate) fn take_in_any_case<Q>(&self, key: &Q, permits: u64, now_nanos: u64)
+    /// Takes all of `permits` for the key, whatever its debt. Returns false if there is no space for the key.
+    pub(crate) fn take_in_any_case<Q>(&self, key: &Q, permits: u64, now_nanos: u64) -> bool
     where
         Q: AsKey<K> + ?Sized,
     {
         let charge = move |terms: &Terms, balance| Ok(in_any_case(permits, terms, balance));
-        // Refused only if there is no space for the key.
-        self.charge_by_reading(key, permits, charge, now_nanos).ok();
+        self.charge_by_reading(key, permits, charge, now_nanos).is_ok()
+    }
+
+    /// Makes space for the key: removes one that is not idle, but would be soonest of those in a shard.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn forget_soonest<Q>(&self, key: &Q)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        self.store.forget_soonest(self.place(key));
     }
 
     fn charge_by_reading<Q>(

@@ -1,7 +1,8 @@
-//! The shards, and calls that look at a key or change it. Spending is in `spend`, eviction in `evict`, the search for
-//! space in a full store in `search`, healing in `heal`.
+//! The shards, and calls that look at a key or change it. Spending is in `spend`, eviction in `evict` and `forget`, the search
+//! for space in a full store in `search`, healing in `heal`.
 
 mod evict;
+mod forget;
 pub(crate) mod group;
 mod heal;
 mod place;

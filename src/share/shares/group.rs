@@ -5,6 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::keyed::exact::Keyed;
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::buckets::Buckets;
@@ -22,8 +23,10 @@ pub(crate) struct Group<K, C: Clock, S> {
 
 /// The ceilings of the tenants of a group.
 ///
-/// For any number of tenants, so that a place that is taken by another tenant does not forget the permits of the
-/// first one: as many are known at a time as were granted anything lately.
+/// For more tenants than there are places, so that a place that is taken by another tenant does not forget the permits
+/// of the first one; and for a bounded number, because a tenant without a place borrows under any name. If all of
+/// them lack something, a tenant without a place borrows nothing more; one that has a place takes the memory of
+/// the tenant that lacks least, in a part of the memory.
 pub(crate) struct Ceiling<K, C: Clock, S> {
     pub(super) buckets: Keyed<K, Buckets<C>, S>,
     /// The permits that a tenant which borrows leaves: its assured burst.
@@ -39,8 +42,11 @@ impl<K: Hash + Eq, C: Clock + Clone, S: BuildHasher + Clone> Group<K, C, S> {
             .searching_all()
             .build()?;
         let ceiling = |quota| {
-            let buckets =
-                Keyed::builder(buckets(indebted(quota))).hasher(hasher.clone()).build()?;
+            let buckets = Keyed::builder(buckets(indebted(quota)))
+                .hasher(hasher.clone())
+                .max_keys(share.max_ceilings())
+                .searching_all()
+                .build()?;
             Ok(Ceiling { buckets, kept: AtomicWord::new(share.assured().burst()) })
         };
         Ok(Group { assured, ceiling: share.ceiling().map(ceiling).transpose()? })
@@ -65,21 +71,49 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Group<K, C, S> {
 }
 
 impl<K: Hash + Eq, C: Clock, S: BuildHasher> Ceiling<K, C, S> {
-    /// Takes `permits` of the tenant's ceiling, and leaves its assured burst.
-    pub(super) fn take<Q>(&self, tenant: &Q, permits: u64, now_nanos: u64) -> Result<(), Denied>
+    /// Takes `permits` of the ceiling of a tenant that has a place, whatever it holds.
+    #[inline(always)]
+    pub(super) fn take_in_any_case<Q>(&self, tenant: &Q, permits: u64, now_nanos: u64)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        while !self.buckets.take_in_any_case(tenant, permits, now_nanos) {
+            self.buckets.forget_soonest(tenant);
+        }
+    }
+
+    /// Takes `permits` of the tenant's ceiling, and leaves its assured burst. If there is no memory for the ceiling, only
+    /// a tenant for which `has_place` returns true gets any.
+    pub(super) fn take<Q>(
+        &self,
+        tenant: &Q,
+        permits: u64,
+        now_nanos: u64,
+        has_place: impl Fn() -> bool,
+    ) -> Result<Grant, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {
         let kept = || self.kept();
-        self.buckets.leaving_by_reading(tenant, permits, kept, now_nanos).map(drop)
+        loop {
+            match self.buckets.leaving_by_reading(tenant, permits, kept, now_nanos) {
+                Err(Denied::Full { .. }) if has_place() => self.buckets.forget_soonest(tenant),
+                Err(denied) => return Err(denied.above(kept())),
+                Ok(grant) => return Ok(grant.above(kept())),
+            }
+        }
     }
 
     /// Returns the answer that the ceiling would give now.
-    pub(super) fn look<Q>(&self, tenant: &Q, permits: u64) -> Result<(), Denied>
+    pub(super) fn look<Q>(&self, tenant: &Q, permits: u64) -> Result<Grant, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {
-        self.buckets.peek_leaving(tenant, permits, self.kept()).map(drop)
+        let kept = self.kept();
+        match self.buckets.peek_leaving(tenant, permits, kept) {
+            Ok(grant) => Ok(grant.above(kept)),
+            Err(denied) => Err(denied.above(kept)),
+        }
     }
 
     fn kept(&self) -> u64 {

@@ -1,8 +1,9 @@
-//! The denial of a request that could have been granted in two ways, or that two buckets refused.
+//! The answer to a request that can be granted in two ways, or that two buckets have to grant.
 
 use core::time::Duration;
 
 use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 
 /// Returns the denial after which a request is granted sooner: either way will do.
 #[cold]
@@ -10,10 +11,26 @@ pub(super) fn sooner(one: Denied, other: Denied) -> Denied {
     if order(&other) < order(&one) { other } else { one }
 }
 
-/// Returns the denial after which a request is granted later: it has to pass both.
-#[cold]
-pub(super) fn later(one: Denied, other: Denied) -> Denied {
-    if order(&other) > order(&one) { other } else { one }
+/// Returns the answer to a request that has to pass both what is `lent` and the ceiling, if there is one: the later denial. It
+/// tells the lesser remainder and limit.
+pub(super) fn both(
+    lent: Result<Grant, Denied>,
+    limited: Option<Result<Grant, Denied>>,
+) -> Result<Grant, Denied> {
+    match (lent, limited) {
+        (lent, None) => lent,
+        (Ok(lent), Some(Ok(limited))) => {
+            Ok(Grant { forecast: lent.forecast.tighter(limited.forecast), ..lent })
+        }
+        (Err(denied), Some(Ok(grant))) | (Ok(grant), Some(Err(denied))) => {
+            Err(denied.within(None, Some(grant.limit())))
+        }
+        (Err(one), Some(Err(other))) => {
+            let (later, sooner) =
+                if order(&other) > order(&one) { (other, one) } else { (one, other) };
+            Err(later.within(sooner.remaining(), sooner.limit()))
+        }
+    }
 }
 
 /// The wait; if there is none that suffices, a smaller limit is worse.

@@ -67,10 +67,18 @@ pub(super) fn memory_of(groups: &[ShareGroup], each: u64) -> String {
         groups.iter().map(|group| group.share.tenants() as u64).fold(0, u64::saturating_add);
     let (bytes, all) = (ByteSize(each), ByteSize(each.saturating_mul(places)));
     let (bytes, all) = (bytes.display().iec(), all.display().iec());
-    let ceilings = if groups.iter().any(|group| group.share.ceiling().is_some()) {
-        ", and as much again for each with a ceiling that was granted something lately"
-    } else {
-        ""
+    let ceilings: u64 = groups
+        .iter()
+        .filter(|group| group.share.ceiling().is_some())
+        .map(|group| group.share.max_ceilings() as u64)
+        .fold(0, u64::saturating_add);
+    let ceilings = match ceilings {
+        0 => String::new(),
+        most => {
+            let all = ByteSize(each.saturating_mul(most));
+            let (most, all) = (HumanCount(most), all.display().iec());
+            format!(", and {all} for at most {most} ceilings that are not full")
+        }
     };
     format!(
         "Keeps the shares of at most {}: about {bytes} plus the key for each that is not idle, {all} in all{ceilings}.",

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluicegate::penalty::Standing;
 use sluicegate::share::ShareGrant;
 use sluicegate::{Denied, Grant};
 
@@ -65,8 +66,18 @@ impl Request<'_> {
         let limit = &self.numbers.common;
         if granted >= 0 {
             return match (is_of_share, self.group) {
-                (0, _) => {
-                    Some(Ok(ShareGrant::Borrowed(reply.of(limit, common, self.permits)?.ok()?)))
+                (0, group) => {
+                    let lent = reply.of(limit, common, self.permits)?.ok()?;
+                    let lent = above(&lent, self.numbers.kept);
+                    let ceiling = group.and_then(|group| Some((group, group.ceiling.as_ref()?)));
+                    let Some((group, ceiling)) = ceiling else {
+                        return Some(Ok(ShareGrant::Borrowed(lent.grant(self.permits))));
+                    };
+                    let limited = reply.of(ceiling, *of_tenant.get(1)?, self.permits)?.ok()?;
+                    let limited = above(&limited, group.assured.limit());
+                    let tighter = if left(limited) < left(lent) { limited } else { lent };
+                    let both = lowered(tighter, left(tighter), lent.limit.min(limited.limit));
+                    Some(Ok(ShareGrant::Borrowed(both.grant(self.permits))))
                 }
                 (1, Some(group)) => {
                     let grant =
@@ -94,7 +105,12 @@ impl Request<'_> {
             _ => return None,
         };
         // To borrow, it has to pass both; of equal waits, the one for all is told.
-        let lent = [limited, lent].into_iter().filter_map(Result::err).max_by_key(order)?;
+        let denials = [limited.err(), lent.err()].into_iter().flatten();
+        let remaining = denials.clone().filter_map(|denied| denied.remaining()).min();
+        let of_ceiling = |ceiling: &RedisLimit| ceiling.limit() - group.assured.limit();
+        let most = group.ceiling.as_ref().map_or(u64::MAX, of_ceiling);
+        let most = most.min(limit.limit() - self.numbers.kept);
+        let lent = within(denials.max_by_key(order)?, remaining, most, self.permits);
         Some(Err(if order(&lent) < order(&of_share) { lent } else { of_share }))
     }
 }
@@ -112,7 +128,8 @@ impl Reply {
         limit.read(&reply, permits, Duration::ZERO)
     }
 
-    /// Reads the denial of a bucket in which `kept` permits have to be left, unless it has enough.
+    /// Reads the denial of a bucket in which `kept` permits have to be left, unless it has enough. It tells what is above
+    /// these.
     fn leaving(
         self,
         limit: &RedisLimit,
@@ -128,8 +145,50 @@ impl Reply {
             Denied::TooLarge { limit, which } => {
                 Denied::TooLarge { limit: limit.saturating_sub(kept), which }
             }
-            denied => denied,
+            denied => {
+                let standing = Standing {
+                    limit: denied.limit()?,
+                    used: denied.limit()?.saturating_sub(denied.remaining()?),
+                    reset_after: denied.reset_after()?,
+                };
+                let left = left(standing).saturating_sub(kept);
+                let above = lowered(standing, left, standing.limit.saturating_sub(kept));
+                above.denial(permits, denied.retry_after()?)
+            }
         }))
+    }
+}
+
+/// Returns the standing of a bucket for one who leaves `kept` permits.
+fn above(grant: &Grant, kept: u64) -> Standing {
+    let limit = grant.limit().saturating_sub(kept);
+    let left = grant.remaining().saturating_sub(kept);
+    let reset_after = grant.reset_after();
+    Standing { limit, used: limit.saturating_sub(left), reset_after }
+}
+
+fn left(standing: Standing) -> u64 {
+    standing.limit.saturating_sub(standing.used)
+}
+
+/// Returns the standing with so many permits left, and a limit of at most `limit`.
+fn lowered(standing: Standing, left: u64, limit: u64) -> Standing {
+    let limit = standing.limit.min(limit);
+    Standing { limit, used: limit.saturating_sub(left), ..standing }
+}
+
+/// Returns the denial of a request for which two buckets together have so many permits `remaining`, and grant no more
+/// than `most`.
+fn within(denied: Denied, remaining: Option<u64>, most: u64, permits: u64) -> Denied {
+    match (denied, denied.reset_after(), denied.retry_after()) {
+        (Denied::TooLarge { limit, which }, ..) => {
+            Denied::TooLarge { limit: limit.min(most), which }
+        }
+        (Denied::Wait(_), Some(reset_after), Some(retry_after)) => {
+            let used = most.saturating_sub(remaining.unwrap_or(0));
+            Standing { limit: most, used, reset_after }.denial(permits, retry_after)
+        }
+        _ => denied,
     }
 }
 

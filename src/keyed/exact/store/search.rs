@@ -165,7 +165,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 
     /// Returns the time before which the key is not idle.
-    fn idle_nanos(&self, terms: &L::Terms, state: &L::State, now_nanos: u64) -> u64 {
+    pub(super) fn idle_nanos(&self, terms: &L::Terms, state: &L::State, now_nanos: u64) -> u64 {
         now_nanos.saturating_add(units::nanos(self.limiter.idle_after(terms, state, now_nanos)))
     }
 
