@@ -1,4 +1,4 @@
-//! What answers tell: the way in which a request was granted, or is soonest.
+//! Numbers of answers: those of the way in which a request was granted, or is soonest.
 
 use std::time::Duration;
 

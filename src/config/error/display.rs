@@ -51,6 +51,8 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Shards { shards: count }
             | ConfigError::Places { places: count }
+            | ConfigError::Keys { keys: count }
+            | ConfigError::Tenants { tenants: count }
             | ConfigError::Count { count } => {
                 write!(f, "{count}")?;
             }
@@ -63,12 +65,13 @@ impl fmt::Display for ConfigError {
             ConfigError::KeyRefill { refill } | ConfigError::ShareRefill { refill } => {
                 write!(f, "{refill:?}")?;
             }
-            ConfigError::Tier { which } => write!(f, "number {which}")?,
+            ConfigError::Tier { which } | ConfigError::Group { group: which } => {
+                write!(f, "number {which}")?;
+            }
             ConfigError::KeyFill { fill, most } => {
                 return write!(f, "{fill:?}: must be at most {most:?}, as the table was made");
             }
             ConfigError::Memory { bytes } => write!(f, "{bytes} bytes")?,
-            ConfigError::Keys { keys } => write!(f, "{keys}")?,
             ConfigError::Skew { skew, most } => {
                 return write!(f, "{skew:?}: must be at most {most:?} with these quotas");
             }
@@ -79,12 +82,9 @@ impl fmt::Display for ConfigError {
                 );
             }
             ConfigError::AssuredBurst { sum, burst } => {
-                return write!(
-                    f,
-                    "{sum} for all tenants together: must be at most {burst}, the burst for all"
-                );
+                let all = "for all tenants together";
+                return write!(f, "{sum} {all}: must be at most {burst}, the burst for all");
             }
-            ConfigError::Tenants { tenants } => write!(f, "{tenants}")?,
             ConfigError::CeilingRate { group, permits, period, assured, assured_period } => {
                 return write!(
                     f,
@@ -93,12 +93,9 @@ impl fmt::Display for ConfigError {
                 );
             }
             ConfigError::CeilingBurst { group, burst, assured } => {
-                return write!(
-                    f,
-                    "{burst} in group {group}: must be at least {assured}, the assured burst"
-                );
+                let own = "the assured burst";
+                return write!(f, "{burst} in group {group}: must be at least {assured}, {own}");
             }
-            ConfigError::Group { group } => write!(f, "number {group}")?,
             ConfigError::Weight { group, weight, sum } => {
                 write!(f, "{weight} of {sum} in group {group}")?;
             }

@@ -66,7 +66,9 @@ impl ConfigError {
     #[must_use]
     pub const fn rule(&self) -> &'static str {
         match self {
-            ConfigError::Permits { .. } | ConfigError::Burst { .. } => "must be from 1 to 2^32",
+            ConfigError::Permits { .. }
+            | ConfigError::Burst { .. }
+            | ConfigError::Tenants { .. } => "must be from 1 to 2^32",
             ConfigError::Period { .. } | ConfigError::EmissionInterval { .. } => {
                 "must be from 1 ns to 100 years"
             }
@@ -110,7 +112,6 @@ impl ConfigError {
             ConfigError::AssuredRate { .. } => "must be at most the rate for all",
             ConfigError::AssuredBurst { .. } => "must be at most the burst for all",
             ConfigError::ShareRefill { .. } => "must be smooth in shares",
-            ConfigError::Tenants { .. } => "must be from 1 to 2^32",
             ConfigError::CeilingRate { .. } => "must be at least the assured rate",
             ConfigError::CeilingBurst { .. } => "must be at least the assured burst",
             ConfigError::Group { .. } => {

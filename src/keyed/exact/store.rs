@@ -64,7 +64,7 @@ pub(super) struct Store<K, L: Engine<K>> {
     shards: Box<[CachePadded<LockedShard<K, L>>]>,
     pub(super) limiter: L,
     max_keys: u64,
-    /// Whether a full store is searched completely before a key is refused.
+    /// True if a full store is searched completely before a key is refused.
     searches_all: bool,
     /// Keys in the store, and those being inserted, unless the shards count theirs.
     keys: AtomicWord<u64>,
@@ -270,7 +270,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         K: Eq,
     {
-        let mut search = Search::from(place);
+        let mut search = Search::of(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();

@@ -52,7 +52,7 @@ pub(super) struct Search {
 impl Search {
     /// Begins a search for space, for a key of that place.
     #[inline]
-    pub(super) fn from(place: KeyPlace) -> Search {
+    pub(super) fn of(place: KeyPlace) -> Search {
         Search { groups: 0, shards: 0, first: place.shard, next_idle_nanos: u64::MAX }
     }
 }

@@ -78,7 +78,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let (mut search, mut reading_nanos) = (Search::from(place), reading_nanos);
+        let (mut search, mut reading_nanos) = (Search::of(place), reading_nanos);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();

@@ -52,7 +52,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 return Ok(call(&entry.state));
             }
         }
-        let mut search = Search::from(place);
+        let mut search = Search::of(place);
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
