@@ -171,7 +171,7 @@ fn decisions_are_small_copies() {
     check::<Denied>(80);
     check::<Quota>(64);
     check::<Snapshot>(32);
-    check::<ConfigError>(40);
+    check::<ConfigError>(56);
     check::<Settled>(24);
     check::<Unpaid>(32);
 }

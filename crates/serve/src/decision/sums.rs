@@ -23,7 +23,7 @@ pub(crate) struct Sums<'a> {
 /// The permits of a key.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Of a tenant's share; of a limiter without shares, all.
+    /// Permits of the tenant's share; all of them for a limiter without shares.
     own: u64,
     lent: u64,
 }
