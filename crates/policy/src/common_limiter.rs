@@ -162,6 +162,15 @@ impl CommonLimiter {
         }
     }
 
+    /// Returns the permits that can be lent now, to all tenants together; `None` if keys are no tenants.
+    #[must_use]
+    pub fn lendable(&self) -> Option<u64> {
+        let Parts::Shares(shares) = &self.limiter else { return None };
+        // As one without a share, and without a ceiling, would find it.
+        let lent = shares.peek(usize::MAX, &[][..], 0);
+        Some(lent.map_or(0, |lent| lent.grant().remaining()))
+    }
+
     /// Decides on `permits` of each key, one after the other.
     pub(crate) fn try_acquire_batch_with<'k>(
         &self,

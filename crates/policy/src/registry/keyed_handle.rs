@@ -70,6 +70,13 @@ impl KeyedHandle {
         self.keys.place().shadow.counts()
     }
 
+    /// Returns the permits that can be lent now, to all tenants together; `None` if the policy is not of shares. Reads
+    /// the clock.
+    #[must_use]
+    pub fn lendable(&self) -> Option<u64> {
+        self.keys.place().in_force().limiter.lendable()
+    }
+
     /// Takes the store in force for the handle's own, so that its calls cost least. Without effect if
     /// it was not replaced.
     pub fn refresh(&mut self) {

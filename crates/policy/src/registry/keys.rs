@@ -283,6 +283,14 @@ impl Keys {
         }
     }
 
+    /// Returns the permits that can be lent now, to all tenants together, if keys are tenants.
+    pub(super) fn lendable(&self) -> Option<u64> {
+        match self {
+            Keys::Common(limiter) => limiter.lendable(),
+            _ => None,
+        }
+    }
+
     fn charge(&self, states: impl Iterator<Item = (Vec<u8>, Grant)>) {
         let used = |state: &Grant| state.limit().saturating_sub(state.remaining());
         if let Keys::Common(limiter) = self {

@@ -149,6 +149,14 @@ impl<'l> Ask<'l> {
         }
     }
 
+    /// Returns the permits that the limiter can lend now to all tenants together, if it is one of shares in memory.
+    pub(super) fn lendable(&self) -> Option<u64> {
+        match self.limiter.handle() {
+            Handle::Keyed(handle) => handle.lendable(),
+            Handle::Single(_) | Handle::Remote(_) => None,
+        }
+    }
+
     /// Returns the answer of a look that is denied, with the denial that can be [noted](Ask::note_denial).
     pub(super) fn refused_look(&self, denied: Denied) -> (Answer<'l>, Option<Denied>) {
         let answer = self.denied(&denied);

@@ -54,7 +54,9 @@ impl<'a> Sums<'a> {
             return (answer, denied);
         };
         let with_all = of_all.saturating_add(permits);
-        match lent(shared, left.saturating_add(whole), with_all) {
+        // A server tells what this tenant can borrow, which its ceiling may make less.
+        let lendable = ask.lendable().unwrap_or(left.saturating_add(whole));
+        match lent(shared, lendable, with_all) {
             Ok(()) => {
                 sum.lent = sum.lent.saturating_add(permits);
                 *of_all = with_all;
@@ -65,11 +67,11 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// Answers whether so many permits can be lent while the limit for all tenants has `left`.
+/// Answers whether so many permits can be lent while as many as `lendable` are there above the `kept` ones.
 ///
 /// Asks a bucket like theirs, which tells the wait to one permit's time.
-fn lent((quota, kept): (Quota, u64), left: u64, permits: u64) -> Result<(), Denied> {
+fn lent((quota, kept): (Quota, u64), lendable: u64, permits: u64) -> Result<(), Denied> {
     let common = TokenBucket::with_clock(quota, ManualClock::new());
-    common.try_acquire(quota.burst().saturating_sub(left))?;
+    common.try_acquire(quota.burst().saturating_sub(lendable.saturating_add(kept)))?;
     common.peek_leaving(permits, kept).map(drop)
 }
