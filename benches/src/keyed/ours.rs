@@ -135,7 +135,8 @@ macro_rules! keyed {
 keyed!(Keyed, RandomState, "sluicegate/keyed");
 keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 
-/// One tenant that has all: each call takes of its bucket and of the one for all.
+/// A tenant that is assured half of the burst, and others that borrow: a call for the first takes of its bucket and of the
+/// one for all.
 pub(super) struct Shares<K: Key>(sluicegate::share::Shares<K, QuantaClock, Foldhash>);
 
 impl<K: Key> Store<K> for Shares<K> {
@@ -147,10 +148,11 @@ impl<K: Key> Store<K> for Shares<K> {
 
     fn new(limit: Limit, _: u64) -> Self {
         let quota = subject::quota(limit);
-        let share = sluicegate::share::Share::new(quota);
+        let half = quota.with_burst((quota.burst() / 2).max(1)).expect("a smaller burst");
+        let share = sluicegate::share::Share::new(half);
         let (clock, hasher) = (QuantaClock::new(), Foldhash::default());
         let shares = sluicegate::share::Shares::with_hasher(quota, [share], clock, hasher);
-        Shares(shares.expect("all is assured to one"))
+        Shares(shares.expect("no more is assured than there is"))
     }
 
     #[inline]
