@@ -1,5 +1,7 @@
 //! Callers in line for the keys of a store.
 
+mod changes;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -290,76 +292,6 @@ fn deadlines_bounds_and_closing_are_those_of_each_line() {
     assert_eq!(users.acquire_blocking("bob", 11), too_large, "as where there is one line");
     assert!(users.acquire_blocking("cyd", 1).is_ok() && users.lines() == 0);
     assert!(users.acquire("cyd", 1).wait_blocking_until(Instant::now()).is_err());
-}
-
-#[test]
-fn a_reset_and_an_update_let_those_in_line_look_again() {
-    let clock = ManualClock::new();
-    let quota = quota!(10 / second);
-    let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
-    let users = QueuedKeys::<_, str, _>::with_clock(keyed, &clock);
-    for key in ["ada", "bob", "cyd"] {
-        users.acquire_blocking(key, 10).unwrap();
-    }
-    let mut callers = ["ada", "bob", "cyd"].map(|key| Caller::of(users.acquire(key, 5)));
-    users.reset("ada");
-    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false, false]);
-    assert!(users.remove("bob"), "those in line find it full");
-    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, true, false]);
-    users.update(|users| users.reconfigure(quota!(4 / second), Carry::Keep));
-    assert_eq!(callers[2].error(), Some(AcquireError::TooLarge { limit: 4 }));
-    assert_eq!(users.lines(), 0);
-}
-
-#[test]
-fn a_change_of_a_key_lets_those_in_line_for_it_look_again() {
-    let clock = ManualClock::new();
-    let log = |_: &String| {
-        let log = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
-        log.with_max_limit(20).unwrap()
-    };
-    let logs = Keyed::<String, _>::with(Each::with_clock(log, &clock));
-    let users = QueuedKeys::<_, str, _>::with_clock(logs, &clock);
-    let limit = |key: &str, limit| {
-        let change = |log: &WeightedLog<_>| log.reconfigure(limit);
-        users.update_key(key, |users| users.with_limiter(key, change).unwrap()).unwrap();
-    };
-    for key in ["ada", "bob"] {
-        users.acquire_blocking(key, 10).unwrap();
-    }
-    let mut ada = [2, 9, 12].map(|permits| Caller::of(users.acquire("ada", permits)));
-    let too_large = |limit| Some(AcquireError::TooLarge { limit });
-    assert_eq!(ada[2].error(), too_large(10));
-    let mut bob = Caller::of(users.acquire("bob", 2));
-    limit("ada", 15);
-    assert_eq!(ada.each_ref().map(|caller| caller.woken.woken()), [1, 1, 0]);
-    assert!(ada[0].is_granted() && ada[1].is_waiting());
-    assert_eq!((bob.woken.woken(), bob.is_waiting()), (0, true), "nothing has changed for it");
-    limit("ada", 8);
-    assert_eq!((ada[1].woken.woken(), ada[1].error()), (2, too_large(8)));
-    limit("bob", 12);
-    assert!(bob.woken.woken() == 1 && bob.is_granted());
-    assert_eq!(users.lines(), 0);
-}
-
-#[test]
-fn those_in_line_look_again_also_after_a_change_that_panics() {
-    let clock = ManualClock::new();
-    let users = table(&clock);
-    for for_all in [true, false] {
-        users.acquire_blocking("ada", 10).unwrap();
-        let mut caller = Caller::of(users.acquire("ada", 5));
-        let change = |store: &Store<'_>| {
-            store.reset("ada");
-            panic!("on purpose");
-        };
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            if for_all { users.update(change) } else { users.update_key("ada", change) }
-        }));
-        assert!(panicked.is_err());
-        assert!(caller.woken.woken() == 1 && caller.is_granted());
-        users.reset("ada");
-    }
 }
 
 #[test]
