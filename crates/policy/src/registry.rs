@@ -111,12 +111,12 @@ use crate::{HierarchyHandle, LimiterPolicy, Policies, PolicyFile};
 /// | change of a policy | effect |
 /// |---|---|
 /// | other numbers of the same kind | the limiter changes in place; balances and counts stay, up to the new limit |
-/// | another length or number of slots of a window; a limit for which a log or a word has no bits; another kind | another limiter takes the place, with what the old one has used |
+/// | another length or number of slots of a window; a limit for which a log or a word has no bits; another kind | another limiter takes the place, with what the old one has used. (Tenants of `shares` are known only together: in a kind with a limiter for each key they start full) |
 /// | other numbers of a limiter with keys, or of its overrides | each key changes in place |
 /// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
 /// | another `cost` or `shadow` | in force with the numbers of the same file, in one step |
 /// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
-/// | other groups of tenants of `shares` | another limiter takes the place, with what all have used together; each share starts full. On a server the limiter stays, and named tenants keep what they have used |
+/// | other groups of tenants of `shares` | another limiter takes the place, with what is left for all: shares start whole if that is enough for all of them, and otherwise with as large a part of each burst. On a server the limiter stays, and named tenants keep what they have used |
 /// | other fields of the key | another store, whose keys start full |
 /// | `key = "all"` gets fields, or the other way round | another limiter, which starts full; handles of the old one go on with its last terms, and nobody waits for it any more |
 /// | levels of the [hierarchy](Registry::hierarchy) | see [`HierarchyHandle`] |
