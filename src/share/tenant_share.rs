@@ -39,13 +39,13 @@ pub struct Share {
     tenants: usize,
 }
 
-/// Largest number of tenants of a group.
-const MAX_TENANTS: u64 = 1 << 32;
-
 /// Least number of ceilings that are remembered beside those of tenants with places.
 const LEAST_BORROWERS: usize = 1_000;
 
 impl Share {
+    /// Largest number of tenants of a group: 2^32.
+    pub const MAX_TENANTS: u64 = 1 << 32;
+
     /// Creates the share of one tenant, without a ceiling. A bare rate has a burst of one period's
     /// permits.
     #[must_use]
@@ -148,6 +148,13 @@ impl Share {
         self.tenants.saturating_add(more)
     }
 
+    /// Returns the sum of the bursts that are assured to all tenants, which are never lent; at most `u64::MAX`.
+    #[must_use]
+    pub fn sum_of_bursts<'s>(shares: impl IntoIterator<Item = &'s Share>) -> u64 {
+        let of_group = |share: &Share| share.assured.burst().saturating_mul(share.tenants as u64);
+        shares.into_iter().map(of_group).fold(0, u64::saturating_add)
+    }
+
     /// Returns this share with the lower of both rates and the smaller of both bursts.
     pub(super) fn lowered_to(self, other: Quota) -> Share {
         let rates = (self.assured.rate(), other.rate());
@@ -188,18 +195,17 @@ pub(super) fn check(quota: Quota, shares: &[Share]) -> Result<u64, ConfigError> 
         return Err(ConfigError::Count { count: shares.len() });
     }
     check_refill(quota)?;
-    let (mut rates, mut bursts) = (RateSum::ZERO, 0_u128);
+    let mut rates = RateSum::ZERO;
     for (group, share) in shares.iter().enumerate() {
         share.check(group)?;
         rates = rates.plus(share.assured.rate(), share.tenants as u64);
-        bursts += u128::from(share.assured.burst()) * share.tenants as u128;
     }
     let rate = quota.rate();
     if rates.exceeds(rate) {
         let (permits, period) = (rate.permits(), rate.period());
         return Err(ConfigError::AssuredRate { sum: rates.in_period_of(rate), permits, period });
     }
-    let sum = u64::try_from(bursts).unwrap_or(u64::MAX);
+    let sum = Share::sum_of_bursts(shares);
     if sum > quota.burst() {
         return Err(ConfigError::AssuredBurst { sum, burst: quota.burst() });
     }
@@ -218,7 +224,7 @@ pub(super) fn indebted(quota: Quota) -> Quota {
 
 fn check_tenants(tenants: usize) -> Result<(), ConfigError> {
     match tenants as u64 {
-        1..=MAX_TENANTS => Ok(()),
+        1..=Share::MAX_TENANTS => Ok(()),
         _ => Err(ConfigError::Tenants { tenants }),
     }
 }

@@ -20,9 +20,6 @@ use crate::{KeyField, KeyPart, Kind, Unbuildable};
 /// Fields that a limiter has only if each key has one of its own, beside another store, and `wait`.
 pub(crate) const NOT_OF_COMMON: [&str; 3] = ["overrides", "max_keys", "when_full"];
 
-/// The most places of a group.
-const MAX_PLACES: u64 = 1 << 32;
-
 impl Checks<'_> {
     /// Returns the shares of tenants.
     pub(super) fn shares(&mut self, given: &Given<'_>) -> Option<Kind> {
@@ -329,7 +326,7 @@ fn places(node: &Node) -> Option<usize> {
         Some(places) => usize::try_from(places).ok()?,
         None => texts(tenants).len(),
     };
-    (1..=MAX_PLACES).contains(&(places as u64)).then_some(places)
+    (1..=Share::MAX_TENANTS).contains(&(places as u64)).then_some(places)
 }
 
 /// Returns the problem that the tenants are assured more than there is, with the sum.

@@ -86,10 +86,7 @@ pub(crate) fn priorities<C: Clock + Send + Sync>(
 
 /// Returns the sum of all assured bursts: the permits that are never lent.
 pub(crate) fn kept(groups: &[ShareGroup]) -> u64 {
-    let bursts = groups
-        .iter()
-        .map(|group| group.share.assured().burst().saturating_mul(group.share.tenants() as u64));
-    bursts.fold(0, u64::saturating_add)
+    Share::sum_of_bursts(groups.iter().map(|group| &group.share))
 }
 
 /// Returns the most permits that a tenant may ever be granted at once, assured or lent.

@@ -21,13 +21,11 @@ impl Numbers {
     pub(super) fn new(quota: Quota, shares: &[Share]) -> Result<Numbers, LimitError> {
         // The engine checks them.
         Shares::<u64, _>::with_clock(quota, shares.iter().copied(), &ManualClock::new())?;
-        // Below the burst of the quota.
-        let of_group = |share: &Share| share.assured().burst() * share.tenants() as u64;
         let groups = shares.iter().enumerate().map(|(index, &share)| Group::new(index, share));
         Ok(Numbers {
             quota,
             common: RedisLimit::token_bucket(indebted(quota)?)?,
-            kept: shares.iter().map(of_group).sum(),
+            kept: Share::sum_of_bursts(shares),
             groups: groups.collect::<Result<_, _>>()?,
         })
     }
