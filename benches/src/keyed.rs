@@ -107,7 +107,8 @@ pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
     visitor.visit::<ours::KeyTableFoldhashCoarseBatch<K>>();
     visitor.visit::<ours::Keyed<K>>();
     visitor.visit::<ours::KeyedFoldhash<K>>();
-    visitor.visit::<ours::Shares<K>>();
+    visitor.visit::<ours::Shares<K, false>>();
+    visitor.visit::<ours::Shares<K, true>>();
     visitor.visit::<ours::HotKeyTable<K>>();
     visitor.visit::<ours::HotKeyed<K>>();
 

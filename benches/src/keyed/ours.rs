@@ -4,6 +4,8 @@ use std::hash::RandomState;
 
 use foldhash::quality::RandomState as Foldhash;
 use sluicegate::clock::{CoarseClock, QuantaClock};
+use sluicegate::share;
+use sluicegate::{Quota, Rate};
 
 use super::{Key, Skew, Store};
 use crate::subject::clocks::STEP;
@@ -135,29 +137,40 @@ macro_rules! keyed {
 keyed!(Keyed, RandomState, "sluicegate/keyed");
 keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 
-/// A tenant that is assured half of the burst, and others that borrow: a call for the first takes of its bucket and of the
-/// one for all.
-pub(super) struct Shares<K: Key>(sluicegate::share::Shares<K, QuantaClock, Foldhash>);
+/// Shares of all keys: a large one for the key that is asked for most, and equal ones for the others, which stay within them.
+/// If `BORROWS`, the large one is a single permit, so that key borrows in each call.
+pub(super) struct Shares<K: Key, const BORROWS: bool> {
+    shares: sluicegate::share::Shares<K, QuantaClock, Foldhash>,
+    first: K,
+}
 
-impl<K: Key> Store<K> for Shares<K> {
-    const NAME: &'static str = "sluicegate/shares_foldhash";
+impl<K: Key, const BORROWS: bool> Store<K> for Shares<K, BORROWS> {
+    const NAME: &'static str =
+        if BORROWS { "sluicegate/shares_foldhash_borrowed" } else { "sluicegate/shares_foldhash" };
 
     fn takes(op: Op, skew: Skew) -> bool {
         op == Op::Allow && skew == Skew::Hot
     }
 
-    fn new(limit: Limit, _: u64) -> Self {
-        let quota = subject::quota(limit);
-        let half = quota.with_burst((quota.burst() / 2).max(1)).expect("a smaller burst");
-        let share = sluicegate::share::Share::new(half);
-        let (clock, hasher) = (QuantaClock::new(), Foldhash::default());
-        let shares = sluicegate::share::Shares::with_hasher(quota, [share], clock, hasher);
-        Shares(shares.expect("no more is assured than there is"))
+    fn new(limit: Limit, keys: u64) -> Self {
+        let share = |tenants: u64, burst: u64| {
+            let rate = Rate::new(1, limit.period).expect("it is in range");
+            let quota = Quota::new(rate).with_burst(burst).expect("it is in range");
+            share::Share::new(quota).with_tenants(tenants as usize)
+        };
+        let groups =
+            [share(1, if BORROWS { 1 } else { limit.burst }), share(keys, limit.burst / keys)];
+        let rate = Rate::new(keys + 1, limit.period).expect("it is in range");
+        let all = Quota::new(rate).with_burst(limit.burst * 2).expect("it is in range");
+        let shares =
+            share::Shares::with_hasher(all, groups, QuantaClock::new(), Foldhash::default());
+        Shares { shares: shares.expect("no more is assured than there is"), first: K::at(0) }
     }
 
     #[inline]
     fn try_one(&self, key: &K) -> bool {
-        self.0.try_acquire::<K::Asked>(0, key.borrow(), 1).is_ok()
+        let group = usize::from(*key != self.first);
+        self.shares.try_acquire::<K::Asked>(group, key.borrow(), 1).is_ok()
     }
 }
 
