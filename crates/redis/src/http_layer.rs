@@ -1,13 +1,15 @@
 //! Limiters on a server behind the layer for web servers: `Remote` of the crate `sluicegate-http`.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 
 use sluicegate::Grant;
+use sluicegate::share::ShareGrant;
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::layer::{All, RemoteError, RemoteLimiter};
 
-use crate::{LeasedLimiter, RedisLimiter, RunScript, TryAcquireError};
+use crate::{LeasedLimiter, RedisLimiter, RedisShares, RunScript, TryAcquireError};
 
 /// The key of all requests together.
 const GLOBAL: &str = "global";
@@ -40,6 +42,20 @@ fn answer(answer: Result<Grant, TryAcquireError>) -> Result<Grant, RemoteError<T
     })
 }
 
+/// Asks for a key by its name, and if that is too long by its digest.
+macro_rules! ask {
+    ($key:expr, $name:ident => $ask:expr) => {{
+        let $name = &named($key);
+        match $ask.await {
+            Err(TryAcquireError::Key(_)) => {
+                let $name = &digest($key);
+                $ask.await
+            }
+            decision => decision,
+        }
+    }};
+}
+
 /// Implements the trait for a limiter, whose runner is `$bounds`, and each form of keys.
 macro_rules! remote {
     ($Limiter:ident, $($bounds:tt)+) => {
@@ -51,13 +67,7 @@ macro_rules! remote {
                 key: &str,
                 permits: u64,
             ) -> Result<Grant, RemoteError<TryAcquireError>> {
-                let decision = match $Limiter::try_acquire(self, &named(key), permits).await {
-                    Err(TryAcquireError::Key(_)) => {
-                        $Limiter::try_acquire(self, &digest(key), permits).await
-                    }
-                    decision => decision,
-                };
-                answer(decision)
+                answer(ask!(key, name => $Limiter::try_acquire(self, name, permits)))
             }
         }
 
@@ -90,9 +100,83 @@ macro_rules! remote {
 remote!(RedisLimiter, RunScript);
 remote!(LeasedLimiter, RunScript + 'static);
 
+/// [`RedisShares`] behind a layer for web servers: a `Remote` limiter whose keys are tenants.
+///
+/// As for `ByShare` of `sluicegate-http`, which may be what it falls back to, the layer has to find the tenant in something that a
+/// client cannot write.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use sluicegate::quota;
+/// use sluicegate::share::Share;
+/// use sluicegate_http::layer::{Limit, Remote};
+/// use sluicegate_redis::{Async, KeySpace, RedisByShare, RedisShares};
+///
+/// const PAID: usize = 0;
+/// const FREE: usize = 1;
+///
+/// /// The tenant that a layer around this one has found.
+/// #[derive(Clone)]
+/// struct Tenant(String);
+///
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
+/// let groups = [
+///     Share::new(quota!(150 / second, burst 30)).with_tenants(4),
+///     Share::new(quota!(10 / second, burst 2)).with_tenants(40),
+/// ];
+/// let quota = quota!(1_000 / second, burst 400);
+/// let shares = RedisShares::new(quota, groups, KeySpace::new("app:api")?, Async::new(client))?;
+/// let tenants = RedisByShare::new(shares, |tenant| if tenant == "acme" { PAID } else { FREE });
+/// let tenants = Remote::new(tenants, Duration::from_millis(50)).fail_open();
+/// let limit = Limit::per_key(tenants, |request| {
+///     request.extensions.get().map(|Tenant(tenant)| tenant.as_str()).into()
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RedisByShare<R> {
+    shares: RedisShares<R>,
+    group: Box<dyn Fn(&str) -> usize + Send + Sync>,
+}
+
+impl<R> RedisByShare<R> {
+    /// Limits tenants by their shares. `group` returns the number of the group that a tenant is in; tenants of a group that
+    /// there is not can only borrow.
+    #[must_use]
+    pub fn new(
+        shares: RedisShares<R>,
+        group: impl Fn(&str) -> usize + Send + Sync + 'static,
+    ) -> RedisByShare<R> {
+        RedisByShare { shares, group: Box::new(group) }
+    }
+}
+
+impl<R: RunScript> RemoteLimiter<str> for RedisByShare<R> {
+    type Error = TryAcquireError;
+
+    async fn try_acquire(
+        &self,
+        tenant: &str,
+        permits: u64,
+    ) -> Result<Grant, RemoteError<TryAcquireError>> {
+        let group = (self.group)(tenant);
+        let granted = ask!(tenant, name => self.shares.try_acquire(group, name, permits));
+        answer(granted.map(ShareGrant::grant))
+    }
+}
+
+/// Shows the shares.
+impl<R: fmt::Debug> fmt::Debug for RedisByShare<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedisByShare").field(&self.shares).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use sluicegate::quota;
+    use sluicegate::share::Share;
 
     use super::*;
     use crate::tests::server::Server;
@@ -113,5 +197,22 @@ mod tests {
         assert_eq!(ask(&other).await.unwrap().remaining(), 1);
         // Another client cannot name the digest, and so take that one's permits.
         assert_eq!(ask(&digest(&other)).await.unwrap().remaining(), 1);
+    }
+
+    #[tokio::test]
+    async fn tenants_behind_a_layer_have_the_shares_of_their_groups() {
+        let server = Server::start();
+        let groups = [Share::new(quota!(4 / day)), Share::new(quota!(1 / day)).with_tenants(2)];
+        let (keys, runner) = (KeySpace::new("app").unwrap(), Async::new(server.client()));
+        let shares = RedisShares::new(quota!(6 / day), groups, keys, runner).unwrap();
+        let tenants = RedisByShare::new(shares, |tenant| usize::from(tenant != "paid"));
+        let ask = async |tenant: &str, permits| tenants.try_acquire(tenant, permits).await;
+        let long = "k".repeat(10_000);
+        assert_eq!(ask("paid", 3).await.unwrap().remaining(), 1);
+        assert_eq!(ask("free", 1).await.unwrap().remaining(), 0);
+        assert!(matches!(ask("free", 1).await, Err(RemoteError::Denied(_))));
+        assert_eq!(ask(&long, 1).await.unwrap().remaining(), 0);
+        assert!(matches!(ask(&long, 1).await, Err(RemoteError::Denied(_))));
+        assert_eq!(ask("paid", 1).await.unwrap().remaining(), 0);
     }
 }

@@ -66,6 +66,8 @@ pub use crate::error::{
 pub use crate::estimate::{RedisEstimate, RedisSettled};
 pub use crate::fallback::{Fallback, share_of};
 pub use crate::guarded::{BreakerState, FAILURES, GuardCounts, Guarded, ServerChange};
+#[cfg(feature = "http")]
+pub use crate::http_layer::RedisByShare;
 pub use crate::key_space::KeySpace;
 pub use crate::lease::{
     LeaseCounts, LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit, LeasedLimiter,
