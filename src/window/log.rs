@@ -18,7 +18,7 @@
 //! entry from a lap ago has left the window.) ∎
 //!
 //! So a CAS that succeeds was decided on the current log, and a denial is right if
-//! the place at the head was checked once more. The theorems are with the logs.
+//! the place at the head was checked once more. The theorem is with the log of requests.
 //!
 //! The time of an entry is at least that of the one before it. The log's time is the
 //! clock's plus a shift. The shift is raised if the last entry is further ahead of the
@@ -31,10 +31,10 @@
 //! last admission, and something had before; the logarithm of the entries otherwise), and a
 //! store if something has left; a denial 11 loads, those of the search, and no write.
 
+mod count;
 mod dates;
 mod entry_ring;
-pub(crate) mod unit;
-pub(crate) mod weighted;
+pub(crate) mod requests;
 
 /// Maximum number of entries: 128 MiB of them.
 const MAX_PLACES: u64 = 1 << 24;

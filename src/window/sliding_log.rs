@@ -12,8 +12,7 @@ use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
-use crate::window::log::unit::UnitLog;
-use crate::window::log::weighted::WeightedLog as Weighted;
+use crate::window::log::requests::RequestLog;
 
 use super::verbs::{one_limit, window_verbs};
 use crate::limiter::Limiter;
@@ -66,7 +65,7 @@ use crate::limiter::leaving::leaving;
 ///
 /// The log is the "sliding window log" of the literature, as a ring of timestamps.
 pub struct SlidingLog<C = DefaultClock> {
-    core: UnitLog<C>,
+    core: RequestLog<C>,
 }
 
 #[cfg(feature = "std")]
@@ -89,7 +88,7 @@ impl<C: Clock> SlidingLog<C> {
     ///
     /// [`ConfigError::Limit`] if the limit is above 2^24.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingLog<C>, ConfigError> {
-        Ok(SlidingLog { core: UnitLog::new(limit, clock)? })
+        Ok(SlidingLog { core: RequestLog::of_permits(limit, clock)? })
     }
 
     /// Makes room for limits up to `max_limit`, so that
@@ -183,7 +182,7 @@ one_limit!(SlidingLog<C>);
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
 pub struct WeightedLog<C = DefaultClock> {
-    core: Weighted<C>,
+    core: RequestLog<C>,
 }
 
 #[cfg(feature = "std")]
@@ -219,7 +218,7 @@ impl<C: Clock> WeightedLog<C> {
         capacity: u64,
         clock: C,
     ) -> Result<WeightedLog<C>, ConfigError> {
-        Ok(WeightedLog { core: Weighted::new(limit, capacity, clock)? })
+        Ok(WeightedLog { core: RequestLog::of_any_size(limit, capacity, clock)? })
     }
 
     /// Makes room for limits up to `max_limit`, so that

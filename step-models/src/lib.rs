@@ -32,6 +32,8 @@ mod leases;
 #[cfg(test)]
 mod ledger;
 #[cfg(test)]
+mod log;
+#[cfg(test)]
 mod per_cpu;
 #[cfg(test)]
 mod remote_leases;
@@ -50,8 +52,4 @@ mod tenants;
 #[cfg(test)]
 mod top_up;
 #[cfg(test)]
-mod unit_log;
-#[cfg(test)]
 mod waiting;
-#[cfg(test)]
-mod weighted_log;

@@ -1,17 +1,30 @@
-//! The log of a limiter that admits any number of permits at a time: like the unit
-//! log, but an entry also has the permits of all entries up to it, so that a
+//! The log of requests: a ring of entries, each with the date of an admission and the parity of its lap, and an
+//! index of the next, which others may advance for a thread that was held up.
+//!
+//! An index is filled when its slot has the parity of its lap. What is below
+//! `start` does not count, so a reset only moves that. A take is dated as the
+//! clock says, or as the last entry, if that is later, or a tick after the entry
+//! that it is written over: so no value of a slot comes back. After resets that can
+//! be ahead of the clock, by a tick for each of them at most. The log is judged at
+//! the clock, or at the last entry's date, if that is later.
+//!
+//! An entry also has the permits of all entries up to it, so that a
 //! window is the difference of two. The second is the newest that has left the
 //! window, found by halving, which may begin at a hint: any number, so the model
-//! tries all.
+//! tries all. In a log of single permits (`single.rs`) the total is the index, and entries have none.
 //!
-//! Totals wrap, as in a field with a bit more than the limit. An entry is written
+//! Totals in entries wrap, as in a field with a bit more than the limit. An entry is written
 //! only if the one after the oldest that can be looked at has left the window, so
 //! that a total is never missing: the log holds as many entries as its capacity,
 //! which is two less than its slots, and may be less than the limit. Where a tick
 //! is several instants, dates are rounded up, and nothing else.
 //!
+//! That the limit is loaded last has no mutant: it is one that was in force during the call either way. What a grant says
+//! of the permits that remain is not in the model: nothing is decided by it.
+//!
 //! | mutant              | what it drops                                  | what goes wrong |
 //! |---------------------|------------------------------------------------|-----------------|
+//! | `NoParity`          | the sign that a slot is filled                 | an entry is overwritten before the head has moved: too many admitted |
 //! | `TimesGoBack`       | the last entry's date, where it is later       | entries are out of order, and the search stops too soon: too many admitted |
 //! | `DateOfOverIgnored` | the tick after the entry that is written over  | resets and two laps within one instant, and the total has wrapped: an entry comes back, too many admitted |
 //! | `DateTakenAsTime`   | that dates are rounded up, when the window is judged by that of the last entry | what was admitted in the tick before leaves it early: too many admitted |
@@ -23,19 +36,23 @@
 //! | `HintTrusted`       | the look at the entry that the hint is         | what counts is taken to have left the window: too many admitted |
 //! | `HeadNotRechecked`  | the second look at the head after the slot     | a thread held up for a lap takes the entry of the next for an empty slot, and overwrites it: too many admitted |
 //! | `OwnTime`           | the last entry's date, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
+//! | `ResetStoresHead`   | that `start` only grows                        | of two resets, the earlier brings back what the later forgot: a wrong denial |
+//! | `ResetDoesNotHelp`  | the help, in a reset, to a head that lags      | the last admission before it counts after it: a wrong denial |
 
 use std::fmt;
 use std::time::Duration;
 
-use sluicegate::window::WeightedLog as Engine;
+use sluicegate::window::WeightedLog;
 use sluicegate::{ManualClock, Rate};
 
 use crate::drift::{self, Answer};
 use crate::explore::{CLOCK, Found, Model, explore};
 use crate::ledger::{Grant, Judge, Ledger};
 
-#[path = "weighted_log/calls.rs"]
+#[path = "log/calls.rs"]
 mod calls;
+#[path = "log/single.rs"]
+mod single;
 
 const MOST_SLOTS: usize = 4;
 const THREADS: usize = 3;
@@ -44,6 +61,7 @@ const BEFORE: i8 = -1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutant {
+    NoParity,
     TimesGoBack,
     DateOfOverIgnored,
     DateTakenAsTime,
@@ -55,16 +73,21 @@ enum Mutant {
     HintTrusted,
     HeadNotRechecked,
     OwnTime,
+    ResetStoresHead,
+    ResetDoesNotHelp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Op {
     Take(u8),
     Reset,
+    Limit(u8),
 }
 
 #[derive(Clone, Copy)]
-struct WeightedLog {
+struct Log {
+    /// True if entries have no totals: each is one permit.
+    is_single: bool,
     limit: u8,
     /// The most entries that a window can hold.
     capacity: u8,
@@ -135,6 +158,8 @@ struct Thread {
     at: At,
     /// The clock when the call began.
     begun: i8,
+    /// The largest limit that was in force during the call.
+    limit: u8,
     /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
@@ -144,6 +169,7 @@ struct State {
     clock: i8,
     head: u8,
     start: u8,
+    limit: u8,
     ring: [Entry; MOST_SLOTS],
     threads: [Thread; THREADS],
     /// Index after the last entry that was written.
@@ -173,10 +199,10 @@ impl State {
 }
 
 impl Thread {
-    const IDLE: Thread = Thread { next: 0, at: At::Idle, begun: 0, was_full: false };
+    const IDLE: Thread = Thread { next: 0, at: At::Idle, begun: 0, limit: 0, was_full: false };
 }
 
-impl Model for WeightedLog {
+impl Model for Log {
     type State = State;
 
     fn start(&self) -> State {
@@ -184,6 +210,7 @@ impl Model for WeightedLog {
             clock: 0,
             head: self.slots(),
             start: self.slots(),
+            limit: self.limit,
             ring: [Entry { date: BEFORE, total: 0, lap: 0 }; MOST_SLOTS],
             threads: [Thread::IDLE; THREADS],
             written: self.slots(),
@@ -201,6 +228,10 @@ impl Model for WeightedLog {
             match self.programs[who].get(usize::from(state.threads[who].next)) {
                 Some(&Op::Take(permits)) => self.take(state, who, permits, found),
                 Some(&Op::Reset) => self.reset(state, who, found),
+                Some(&Op::Limit(limit)) => {
+                    let next = State { limit, ..state.clone() }.return_from(who);
+                    self.add(found, who, "changes the limit", next, None);
+                }
                 None => {}
             }
         }
@@ -223,10 +254,11 @@ impl fmt::Debug for Thread {
     }
 }
 
-use Op::{Reset, Take};
+use Op::{Limit, Reset, Take};
 
-fn log(limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> WeightedLog {
-    WeightedLog {
+fn log(limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> Log {
+    Log {
+        is_single: false,
         limit,
         capacity: limit,
         parts: 1,
@@ -238,49 +270,54 @@ fn log(limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> We
     }
 }
 
-fn takes() -> WeightedLog {
+fn takes() -> Log {
     log(2, 2, 3, [&[Take(1), Take(2)], &[Take(2), Take(1)], &[]])
 }
 
-fn small_takes() -> WeightedLog {
+fn small_takes() -> Log {
     log(2, 1, 2, [&[Take(1), Take(1), Take(1)], &[Take(1), Take(1)], &[]])
 }
 
 /// One thread can be held up while another goes round the ring.
-fn a_lap(run: i8) -> WeightedLog {
+fn a_lap(run: i8) -> Log {
     const FIVE: &[Op] = &[Take(1); 5];
     log(2, 1, run, [&[Take(1)], if run > 2 { &FIVE[1..] } else { FIVE }, &[]])
 }
 
 /// Denials are not judged then.
-fn by_instants(log: WeightedLog) -> WeightedLog {
-    WeightedLog { judge: Judge::Instants, ..log }
+fn by_instants(log: Log) -> Log {
+    Log { judge: Judge::Instants, ..log }
 }
 
 /// Two laps with a reset after each admission, and the total comes back with them.
-fn two_laps() -> WeightedLog {
+fn two_laps() -> Log {
     #[rustfmt::skip]
     const NINE: &[Op] = &[
         Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1), Reset,
         Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1),
     ];
-    WeightedLog { capacity: 2, ..log(1, 2, 0, [NINE, &[Take(1)], &[]]) }
+    Log { capacity: 2, ..log(1, 2, 0, [NINE, &[Take(1)], &[]]) }
 }
 
 /// Ticks of two instants, and a window that may end within one.
-fn long_ticks(window: i8) -> WeightedLog {
+fn long_ticks(window: i8) -> Log {
     let takes = log(2, window, 4, [&[Take(2), Take(1)], &[Take(1), Take(1)], &[]]);
-    WeightedLog { parts: 2, ..by_instants(takes) }
+    Log { parts: 2, ..by_instants(takes) }
 }
 
 /// Space for fewer entries than the limit.
-fn one_entry() -> WeightedLog {
-    WeightedLog { capacity: 1, ..small_takes() }
+fn one_entry() -> Log {
+    Log { capacity: 1, ..small_takes() }
 }
 
-fn holds(log: &WeightedLog, at_least: usize) {
+fn resets() -> Log {
+    let resets: [&[Op]; THREADS] = [&[Take(1), Reset, Take(1)], &[Take(1), Reset], &[]];
+    Log { programs: resets, ..one_entry() }
+}
+
+fn holds(log: &Log, at_least: usize) {
     let explored = explore(log).unwrap();
-    println!("weighted log {:?}: {explored:?}", log.programs);
+    println!("log {:?}: {explored:?}", log.programs);
     assert!(explored.states > at_least && explored.counts.grants > 0);
     assert!(explored.counts.denials > 0);
 }
@@ -299,9 +336,8 @@ fn no_window_holds_more_than_the_limit_and_denials_are_right() {
 fn a_log_with_room_for_fewer_entries_than_the_limit_refuses_more_and_admits_no_more() {
     holds(&one_entry(), 30_000);
     let takes = log(3, 2, 3, [&[Take(1), Take(2)], &[Take(2), Take(1)], &[]]);
-    holds(&WeightedLog { capacity: 2, ..takes }, 80_000);
-    let resets: [&[Op]; THREADS] = [&[Take(1), Reset, Take(1)], &[Take(1), Reset], &[]];
-    holds(&WeightedLog { programs: resets, ..one_entry() }, 10_000);
+    holds(&Log { capacity: 2, ..takes }, 80_000);
+    holds(&resets(), 10_000);
 }
 
 #[test]
@@ -310,7 +346,7 @@ fn dates_in_ticks_of_several_instants_leave_the_window_late_and_not_early() {
         holds(&long_ticks(window), 30_000);
     }
     let resets: &[Op] = &[Take(1), Reset, Take(1), Reset, Take(1)];
-    let with_resets = WeightedLog { run: 3, programs: [resets, &[Take(2)], &[]], ..long_ticks(2) };
+    let with_resets = Log { run: 3, programs: [resets, &[Take(2)], &[]], ..long_ticks(2) };
     holds(&with_resets, 50_000);
 }
 
@@ -322,10 +358,11 @@ fn what_was_admitted_before_a_reset_does_not_count() {
 }
 
 #[test]
-fn every_mutant_of_the_weighted_log_is_caught() {
+fn every_mutant_of_the_log_is_caught() {
     use Mutant::*;
 
     for (mutant, log, fault) in [
+        (NoParity, takes(), "3 of 2 admitted"),
         (TimesGoBack, takes(), "3 of 2 admitted"),
         (DateOfOverIgnored, two_laps(), "2 of 1 admitted"),
         (DateTakenAsTime, long_ticks(2), "3 of 2 admitted"),
@@ -337,15 +374,17 @@ fn every_mutant_of_the_weighted_log_is_caught() {
         (HintTrusted, small_takes(), "3 of 2 admitted"),
         (HeadNotRechecked, by_instants(a_lap(2)), "3 of 2 admitted"),
         (OwnTime, small_takes(), "room throughout"),
+        (ResetStoresHead, resets(), "room throughout"),
+        (ResetDoesNotHelp, resets(), "room throughout"),
     ] {
-        let trace = explore(&WeightedLog { mutant: Some(mutant), ..log });
+        let trace = explore(&Log { mutant: Some(mutant), ..log });
         let trace = trace.expect_err(&format!("{mutant:?}"));
         assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
     }
 }
 
 /// A tick is a second. The window is a little shorter than in the model, as a request counts for some nanoseconds more;
-/// and the clock goes on after a reset, as in the log of single permits.
+/// and a date may be a tick ahead after a reset, in the engine some nanoseconds: so the clock goes on.
 #[test]
 fn the_weighted_log_of_the_engine_answers_as_the_model_does() {
     drift::rows(false, |random| {
@@ -353,19 +392,20 @@ fn the_weighted_log_of_the_engine_answers_as_the_model_does() {
             0 => Reset,
             permits => Take(permits.div_ceil(2) as u8),
         });
-        let model = WeightedLog { capacity: 2, ..log(3, 2, 60, [ops, &[], &[]]) };
+        let model = Log { capacity: 2, ..log(3, 2, 60, [ops, &[], &[]]) };
         let after_reset = |call: usize| u64::from(call > 0 && ops[call - 1] == Reset);
         let moves: Vec<u64> = ops.iter().map(|_| random.below(3)).collect();
         let ticks = |call: usize| moves[call].max(after_reset(call));
         let clock = ManualClock::new();
         let rate = Rate::new(3, Duration::from_millis(1_900)).unwrap();
-        let log = Engine::with_capacity(rate, 2, &clock).unwrap();
+        let log = WeightedLog::with_capacity(rate, 2, &clock).unwrap();
         let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
         drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
             clock.advance(Duration::from_secs(ticks));
             match ops[call] {
                 Take(permits) => return Answer::of(&log.try_acquire(permits.into())),
                 Reset => log.reset(),
+                Limit(_) => unreachable!("not in these programs"),
             }
             Answer::default()
         })

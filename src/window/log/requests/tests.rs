@@ -1,4 +1,4 @@
-//! Races of the weighted log.
+//! Races of the log.
 
 use super::*;
 use crate::rate;
@@ -8,7 +8,7 @@ use crate::time::clock::manual::ManualClock;
 #[test]
 fn a_caller_that_is_refused_while_others_are_granted_announces_itself_to_nobody() {
     const LOOKS: u64 = 20;
-    let log = WeightedLog::new(rate!(100 / hour), 50, ManualClock::new()).unwrap();
+    let log = RequestLog::of_any_size(rate!(100 / hour), 50, ManualClock::new()).unwrap();
     let looks = core::cell::Cell::new(0);
     let denied = log.append(0, |_| {
         assert!(std::format!("{log:?}").contains("heeded: 0"), "after {} looks", looks.get());

@@ -2,15 +2,19 @@
 
 use super::*;
 
-impl WeightedLog {
+impl Log {
     pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
-    /// For as many entries as there may be, the one before them, and the one that is
+    /// For as many entries as there may be; and if they have totals, for the one before them, and the one that is
     /// written next.
     pub(super) fn slots(&self) -> u8 {
-        self.capacity + 2
+        self.capacity + self.more_slots()
+    }
+
+    fn more_slots(&self) -> u8 {
+        if self.is_single { 0 } else { 2 }
     }
 
     /// The difference of two totals, which have a bit more than the limit.
@@ -26,6 +30,10 @@ impl WeightedLog {
         (index / self.slots()) & 1
     }
 
+    fn changes_limit(&self) -> bool {
+        self.programs.iter().any(|ops| ops.iter().any(|op| matches!(op, Op::Limit(_))))
+    }
+
     /// Notes which calls could be refused now.
     pub(super) fn add(
         &self,
@@ -35,14 +43,15 @@ impl WeightedLog {
         mut next: State,
         fault: Option<String>,
     ) {
-        let State { clock, ledger, threads, .. } = &mut next;
+        let State { clock, limit, ledger, threads, .. } = &mut next;
         for (thread, ops) in threads.iter_mut().zip(self.programs) {
             if let Some(&Op::Take(permits)) = ops.get(usize::from(thread.next))
                 && thread.at != At::Idle
             {
+                thread.limit = thread.limit.max(*limit);
                 let (call, capacity) = ((thread.begun, *clock), usize::from(self.capacity));
                 thread.was_full = thread.was_full
-                    || ledger.log_was_full(call, self.window, permits, self.limit, capacity);
+                    || ledger.log_was_full(call, self.window, permits, *limit, capacity);
             }
         }
         found.add(who, what, next, fault);
@@ -113,7 +122,8 @@ impl WeightedLog {
                 go("looks for the boundary", Self::search(look));
             }
             At::Boundary(look) => {
-                let at = self.judge(look, permits, state.ring[self.slot(look.low)].total);
+                let base = state.ring[self.slot(look.low)].total;
+                let at = self.judge(look, permits, base, state.limit);
                 if self.is(Mutant::DenyUnchecked) && matches!(at, At::DenySlot(_)) {
                     return self.deny(state, who, found);
                 }
@@ -151,7 +161,10 @@ impl WeightedLog {
 
     fn after_head(&self, now: i8, head: u8, slot: Entry, last: Option<Entry>) -> At {
         match last {
-            _ if slot.lap == self.lap(head) && !self.is(Mutant::HeadFirst) => {
+            _ if slot.lap == self.lap(head)
+                && !self.is(Mutant::NoParity)
+                && !self.is(Mutant::HeadFirst) =>
+            {
                 At::Help { now, head }
             }
             Some(last) => At::Start(Seen { now, head, slot, last }),
@@ -169,9 +182,8 @@ impl WeightedLog {
 
     /// Returns the range in which to look for it. The start may be that of a later head.
     fn look(&self, seen: Seen, start: u8) -> Look {
-        let start = start - 1;
-        let oldest = seen.head + 1 - self.slots();
-        let low = start.max(oldest).min(seen.head - 1);
+        let oldest = seen.head + self.more_slots() - self.slots();
+        let low = start.max(oldest).min(seen.head) - 1;
         let full = (start <= oldest && !self.is(Mutant::FullIgnored)).then_some(low);
         Look { seen, low, high: seen.head, full }
     }
@@ -184,10 +196,14 @@ impl WeightedLog {
         }
     }
 
-    fn judge(&self, look: Look, permits: u8, base: u8) -> At {
+    fn judge(&self, look: Look, permits: u8, base: u8, limit: u8) -> At {
         let Look { seen, low, full, .. } = look;
-        let used = self.wrap(seen.last.total.wrapping_sub(base));
-        if used + permits > self.limit || full == Some(low) {
+        let used = if self.is_single {
+            seen.head - 1 - low
+        } else {
+            self.wrap(seen.last.total.wrapping_sub(base))
+        };
+        if used + permits > limit || full == Some(low) {
             At::DenySlot(seen)
         } else if self.is(Mutant::HeadFirst) {
             At::TakeIndex(seen)
@@ -230,7 +246,7 @@ impl WeightedLog {
         found.counts.grants += 1;
         let (head, date) = (seen.head, self.dated(seen));
         let mut next = state.move_to(who, At::Advance { head });
-        let total = self.wrap(seen.last.total + permits);
+        let total = if self.is_single { 0 } else { self.wrap(seen.last.total + permits) };
         next.ring[self.slot(head)] = Entry { date, total, lap: self.lap(head) };
         next.written = next.written.max(head + 1);
         let instant = (date * self.parts).min(state.clock);
@@ -242,7 +258,11 @@ impl WeightedLog {
         if self.is(Mutant::HeadFirst) {
             next = next.return_from(who);
         }
-        let (most, limit) = (next.ledger.most_in(self.window), self.limit);
+        let (most, limit) = if self.changes_limit() {
+            (next.ledger.between(time - self.window, time), state.threads[who].limit)
+        } else {
+            (next.ledger.most_in(self.window), self.limit)
+        };
         let latest = -(-state.clock).div_euclid(self.parts) + self.resets(state) as i8;
         let mut fault = None;
         if most > limit {
@@ -257,6 +277,9 @@ impl WeightedLog {
         let mut go = |what, at| self.add(found, who, what, state.move_to(who, at), None);
         match state.threads[who].at {
             At::Idle => go("begins a reset", At::ResetHead { before: state.written }),
+            At::ResetHead { before } if self.is(Mutant::ResetDoesNotHelp) => {
+                go("loads the head", At::ResetStart { before, head: state.head });
+            }
             At::ResetHead { before } => {
                 go("loads the head", At::ResetSlot { before, head: state.head });
             }
@@ -275,7 +298,8 @@ impl WeightedLog {
             }
             At::ResetStart { before, head } => {
                 let mut next = state.clone();
-                next.start = head.max(state.start);
+                next.start =
+                    if self.is(Mutant::ResetStoresHead) { head } else { head.max(state.start) };
                 next.ledger.keep_from_index(next.start.max(before));
                 self.add(found, who, "moves the start", next.return_from(who), None);
             }

@@ -1,13 +1,13 @@
-//! The output of `Debug` of a weighted log.
+//! The output of `Debug` of a log.
 
 use core::fmt;
 
 use crate::time::clock::Clock;
 use crate::window::limit;
 
-use super::WeightedLog;
+use super::RequestLog;
 
-impl<C: Clock> WeightedLog<C> {
+impl<C: Clock> RequestLog<C> {
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let used = self.read_at(self.ring.now_nanos(), |view| view.limit - view.room());
@@ -15,9 +15,9 @@ impl<C: Clock> WeightedLog<C> {
     }
 }
 
-impl<C> fmt::Debug for WeightedLog<C> {
+impl<C> fmt::Debug for RequestLog<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeightedLog")
+        f.debug_struct("RequestLog")
             .field("limit", &self.limit)
             .field("ring", &self.ring)
             .finish_non_exhaustive()

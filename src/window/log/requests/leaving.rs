@@ -6,15 +6,17 @@ use crate::decision::receipt::Receipt;
 use crate::limiter::leaving::counted_beside;
 use crate::time::clock::Clock;
 
-use super::WeightedLog;
+use super::RequestLog;
 
-impl<C: Clock> WeightedLog<C> {
+impl<C: Clock> RequestLog<C> {
     pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.check_leaving(permits, reserve)?;
         self.append(counted_beside(permits, reserve), |_| permits)
             .map_err(|denied| denied.leaving(reserve))
     }
 
     pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.check_leaving(permits, reserve)?;
         self.read(|view| self.decide(permits, counted_beside(permits, reserve), view))
             .map_err(|denied| denied.leaving(reserve))
     }
@@ -25,5 +27,18 @@ impl<C: Clock> WeightedLog<C> {
         reserve: u64,
     ) -> Result<Receipt<'_>, Denied> {
         self.try_acquire_leaving(permits, reserve).map(Receipt::spent)
+    }
+
+    /// # Errors
+    ///
+    /// [`Denied::TooLarge`] if `permits` are more than an entry can be.
+    #[inline]
+    fn check_leaving(&self, permits: u64, reserve: u64) -> Result<(), Denied> {
+        let most = self.count.max_request();
+        if permits <= most {
+            return Ok(());
+        }
+        let limit = self.limit.get().saturating_sub(reserve).min(most);
+        Err(Denied::TooLarge { limit, which: 0 })
     }
 }
