@@ -40,15 +40,12 @@
 //! | `ResetDoesNotHelp`  | the help, in a reset, to a head that lags      | the last admission before it counts after it: a wrong denial |
 
 use std::fmt;
-use std::time::Duration;
 
-use sluicegate::window::WeightedLog;
-use sluicegate::{ManualClock, Rate};
-
-use crate::drift::{self, Answer};
 use crate::explore::{CLOCK, Found, Model, explore};
 use crate::ledger::{Grant, Judge, Ledger};
 
+#[path = "log/beside.rs"]
+mod beside;
 #[path = "log/calls.rs"]
 mod calls;
 #[path = "log/single.rs"]
@@ -381,33 +378,4 @@ fn every_mutant_of_the_log_is_caught() {
         let trace = trace.expect_err(&format!("{mutant:?}"));
         assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
     }
-}
-
-/// A tick is a second. The window is a little shorter than in the model, as a request counts for some nanoseconds more;
-/// and a date may be a tick ahead after a reset, in the engine some nanoseconds: so the clock goes on.
-#[test]
-fn the_weighted_log_of_the_engine_answers_as_the_model_does() {
-    drift::rows(false, |random| {
-        let ops = random.program(12, |random| match random.below(9) {
-            0 => Reset,
-            permits => Take(permits.div_ceil(2) as u8),
-        });
-        let model = Log { capacity: 2, ..log(3, 2, 60, [ops, &[], &[]]) };
-        let after_reset = |call: usize| u64::from(call > 0 && ops[call - 1] == Reset);
-        let moves: Vec<u64> = ops.iter().map(|_| random.below(3)).collect();
-        let ticks = |call: usize| moves[call].max(after_reset(call));
-        let clock = ManualClock::new();
-        let rate = Rate::new(3, Duration::from_millis(1_900)).unwrap();
-        let log = WeightedLog::with_capacity(rate, 2, &clock).unwrap();
-        let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
-        drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
-            clock.advance(Duration::from_secs(ticks));
-            match ops[call] {
-                Take(permits) => return Answer::of(&log.try_acquire(permits.into())),
-                Reset => log.reset(),
-                Limit(_) => unreachable!("not in these programs"),
-            }
-            Answer::default()
-        })
-    });
 }

@@ -1,10 +1,14 @@
 //! Logs of single permits, and limits that change.
 
-use sluicegate::SlidingLog;
-
 use super::*;
 
-fn log(slots: u8, limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> Log {
+pub(super) fn log(
+    slots: u8,
+    limit: u8,
+    window: i8,
+    run: i8,
+    programs: [&'static [Op]; THREADS],
+) -> Log {
     Log { is_single: true, capacity: slots, ..super::log(limit, window, run, programs) }
 }
 
@@ -96,34 +100,4 @@ fn dates_ahead_of_the_clock_cut_only_a_window_of_one_tick_short() {
     holds(&ahead(2), 10_000);
     let trace = explore(&ahead(1)).unwrap_err();
     assert!(trace.fault.contains("3 of 2 admitted"), "{trace:?}");
-}
-
-/// As beside the weighted log.
-#[test]
-fn the_log_of_single_permits_of_the_engine_answers_as_the_model_does() {
-    drift::rows(false, |random| {
-        let ops = random.program(14, |random| match random.below(9) {
-            0 => Reset,
-            1 => Limit(1 + random.below(3) as u8),
-            _ => Take(1),
-        });
-        let model = log(3, 2, 2, 60, [ops, &[], &[]]);
-        let after_reset = |call: usize| u64::from(call > 0 && ops[call - 1] == Reset);
-        let moves: Vec<u64> = ops.iter().map(|_| random.below(3)).collect();
-        let ticks = |call: usize| moves[call].max(after_reset(call));
-        let clock = ManualClock::new();
-        let rate = Rate::new(2, Duration::from_secs(2)).unwrap();
-        let log =
-            SlidingLog::with_clock(rate, &clock).and_then(|log| log.with_max_limit(3)).unwrap();
-        let has_returned = |state: &State, call: usize| usize::from(state.threads[0].next) > call;
-        drift::beside(&model, ops.len(), ticks, has_returned, |call, ticks| {
-            clock.advance(Duration::from_secs(ticks));
-            match ops[call] {
-                Take(permits) => return Answer::of(&log.try_acquire(permits.into())),
-                Reset => log.reset(),
-                Limit(limit) => log.reconfigure(limit.into()).unwrap(),
-            }
-            Answer::default()
-        })
-    });
 }
