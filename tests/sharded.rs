@@ -23,7 +23,7 @@ use sluicegate::*;
 use self::pair::{Op, Pair};
 use crate::support::any;
 use crate::support::cases::cases;
-use crate::support::ops::{self, Amount, Setup, Shape};
+use crate::support::ops::{self, Amount, Setup, Shape, Step};
 
 mod denials;
 mod draws;
@@ -127,6 +127,29 @@ proptest! {
         for &op in &ops {
             pair.apply(op);
         }
+    }
+}
+
+/// The root of this limiter tells a full bucket from a debt for 18 years. The shard has capacity for a permit
+/// that is spent, so a permit is cut off, which nobody writes down.
+#[test]
+fn a_root_that_is_not_written_for_eighteen_years_is_asked_only_as_long_as_it_can_tell() {
+    let setup = Setup {
+        shape: Shape::Bucket,
+        permits: 512,
+        period_nanos: (1 << 57) - 1,
+        room: 2_048,
+        max_debt: 0,
+        initial: u64::MAX,
+        refill: Refill::Smooth,
+    };
+    let clock = ManualClock::new();
+    let limiter = limiter(setup, 1, &clock);
+    let mut pair = Pair::new(setup, &limiter);
+    pair.apply(Op::Acquire { shard: 0, amount: Amount::Exactly(1) });
+    for _ in 0..2 {
+        pair.apply(Op::Move(Step::Nanos(ops::LIFE_NANOS)));
+        pair.apply(Op::Peek(Amount::Exactly(0)));
     }
 }
 

@@ -89,6 +89,9 @@ pub(crate) struct Pair<'l, 'c> {
     until_nanos: u64,
     lag_nanos: u64,
     end_nanos: u64,
+    /// The last time at which the root can tell a full bucket from a debt, even if nothing has been written
+    /// to its word since the terms began. (The mirror is told what is cut off; the word need not be.)
+    reach_nanos: u64,
     /// Some terms began while the clock was behind: what it was behind by is a debt of the
     /// root since, of which shards know nothing.
     is_blurred: bool,
@@ -103,10 +106,12 @@ impl<'l, 'c> Pair<'l, 'c> {
     pub(crate) fn new(setup: Setup, limiter: &'l Manual<'c>) -> Pair<'l, 'c> {
         let clock = *limiter.clock();
         let now_nanos = clock.now_nanos();
+        let mirror = Mirror::new(setup.plan(), setup.initial(), now_nanos);
         Pair {
             clock,
             limiter,
-            mirror: Mirror::new(setup.plan(), setup.initial(), now_nanos),
+            reach_nanos: *mirror.reach_nanos().end(),
+            mirror,
             leases: Vec::new(),
             leased: 0,
             unclosed: 0,
@@ -116,7 +121,6 @@ impl<'l, 'c> Pair<'l, 'c> {
             latest_nanos: now_nanos,
             until_nanos: now_nanos,
             lag_nanos: 0,
-            // However long the root's word has not been written: in reach of it.
             end_nanos: now_nanos.saturating_add(LIFE_NANOS / 4),
             is_blurred: false,
             overhang: BigInt::zero(),
@@ -302,7 +306,8 @@ impl<'l, 'c> Pair<'l, 'c> {
             Step::Back(_) => 0,
         };
         let now_nanos = self.clock.now_nanos();
-        let end_nanos = self.end_nanos.min(*self.mirror.reach_nanos().end());
+        self.reach_nanos = self.reach_nanos.min(*self.mirror.reach_nanos().end());
+        let end_nanos = self.end_nanos.min(self.reach_nanos);
         let until = u128::from(now_nanos).saturating_add(nanos).min(end_nanos.into());
         self.clock.set_nanos((until as u64).max(now_nanos));
     }

@@ -216,6 +216,7 @@ impl<'l> Pair<'l, '_> {
         (self.until_nanos, self.lag_nanos) = (now_nanos, 0);
         self.going = BigInt::zero();
         self.last = self.mirror.accrued(now_nanos);
+        self.reach_nanos = *self.mirror.reach_nanos().end();
     }
 
     /// Counts `permits` that were admitted in every span that ends now.
