@@ -325,6 +325,28 @@ fn a_look_at_shards_heals_what_no_clock_explains() {
     assert_eq!(sharded.healed(), 1);
 }
 
+/// A token is 2^49 units, the burst 2^60 of the 2^61 that a balance has space for, and a nanosecond earns two units
+/// and a little.
+#[test]
+fn shards_that_grant_nothing_for_eighteen_years_are_full_and_count_a_healing() {
+    let rate = Rate::new(512, Duration::from_nanos((1 << 57) - 1)).unwrap();
+    let quota = Quota::new(rate).with_burst(2_048).unwrap().with_max_debt(0).unwrap();
+    let clock = ManualClock::new();
+    let sharded = Sharded::builder(quota).shards(1).clock(&clock).build().unwrap();
+    // Sixteen permits leave the root, 2^53 units.
+    assert!(sharded.try_acquire(1).is_ok());
+    let end_nanos = (1 << 59) + (1 << 52) - 4;
+    assert_eq!(end_nanos / YEAR, 18);
+    for (now_nanos, healed) in [(end_nanos - 1, 0), (end_nanos, 1)] {
+        clock.set_nanos(now_nanos);
+        assert_eq!(sharded.peek(0).map(|grant| grant.remaining()), Ok(2_047));
+        assert_eq!(sharded.healed(), healed);
+    }
+    assert_eq!(sharded.try_acquire_up_to(2_048).map(|grant| grant.permits()), Ok(2_047));
+    assert!(sharded.try_acquire(1).is_err());
+    assert_eq!(sharded.healed(), 1);
+}
+
 #[test]
 fn a_window_takes_a_reading_from_long_before_again() {
     let clock = Stumbling::at(YEAR);

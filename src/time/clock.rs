@@ -55,7 +55,8 @@ pub use self::unix::UnixClock;
 /// * **A jump forward:** earns what that time would have earned, at most the burst, or the limit of
 ///   a window. More than 146 years from its origin, a limiter starts again. A `KeyTable` does so
 ///   where its 146 years wrap, which is at least 73 years after and 36 years before the time at
-///   which it was made.
+///   which it was made. A bucket that grants nothing for decades (at the highest rates 34 years
+///   from empty, or 17 from full with the largest burst) may do so too: it is full by then.
 /// * **Suspend:** depends on the clock. One that does not count suspended time earns nothing for
 ///   it.
 /// * **Locks:** a store of keys may hold a lock while it reads the clock, so a clock calls no limiter that is
