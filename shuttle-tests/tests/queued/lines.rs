@@ -180,6 +180,10 @@ impl<L: Raised + 'static> Lines for Queued<Counted<L>, Time> {
     }
 
     fn are_open(&self) -> bool {
+        // A line that is closed is never idle, and calls pass it by.
+        if self.line().is_closed() {
+            return Limiter::try_acquire(self, 1).is_ok();
+        }
         // A bucket in shards may keep some of its capacity in them for ever.
         self.is_idle() || !self.limiter().is_idle()
     }
