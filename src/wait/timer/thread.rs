@@ -11,6 +11,7 @@ use super::Timer;
 
 mod alarms;
 mod keeper;
+mod slack;
 
 use self::alarms::Alarm;
 use self::keeper::{Keeper, now_nanos};

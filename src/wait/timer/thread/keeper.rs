@@ -15,14 +15,10 @@ use std::time::Instant;
 use std::{process, thread};
 
 use super::alarms::{Alarm, Alarms};
+use super::slack::be_punctual;
 
 /// Number of tasks woken between two looks at the sleeps.
 const BATCH: usize = 64;
-
-/// Nanoseconds by which the system may wake the thread late, to wake other threads with it. Linux's
-/// default is 50 us.
-#[cfg(all(target_os = "linux", not(miri)))]
-const SLACK_NANOS: u64 = 1;
 
 /// Sleeps, and the thread that ends them.
 pub(super) struct Keeper {
@@ -139,11 +135,4 @@ fn wake_all(due: &mut Vec<Waker>) {
             core::mem::forget(panic);
         }
     }
-}
-
-/// Asks the system to wake the calling thread as soon as its time has come. It may refuse: then
-/// tasks wake up somewhat later.
-fn be_punctual() {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(SLACK_NANOS));
 }
