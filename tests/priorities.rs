@@ -79,3 +79,32 @@ fn a_class_that_could_never_be_granted_anything_is_refused() {
     assert!(Priorities::by_percent(&bucket, [("most", 90)]).is_ok());
     assert!(Priorities::by_percent(compose::Gate::new(&bucket), [("most", 90)]).is_ok());
 }
+
+#[test]
+fn an_answer_tells_what_is_above_the_reserve_of_the_class() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let fixed = FixedWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    let sliding = SlidingWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    let log = SlidingLog::with_clock(rate!(10 / second), &clock).unwrap();
+    let sharded = Sharded::with_clock(quota!(10 / second), &clock);
+    let limiters: [&dyn share::Leaving; 5] = [&bucket, &fixed, &sliding, &log, &sharded];
+    for limiter in limiters {
+        let priorities = Priorities::by_percent(limiter, PERCENT).unwrap();
+        let told = |class| {
+            let grant = priorities.peek(class, 0).unwrap();
+            (grant.remaining(), grant.limit())
+        };
+        assert_eq!([0, 1, 2].map(told), [(10, 10), (8, 8), (5, 5)]);
+        for left in (0..5).rev() {
+            assert_eq!(priorities.try_acquire(2, 1).unwrap().remaining(), left);
+        }
+        let Denied::Wait(shortfall) = priorities.try_acquire(2, 1).unwrap_err().denied else {
+            panic!("a request of one permit is not too large");
+        };
+        assert_eq!((shortfall.remaining(), shortfall.limit()), (0, 5));
+        let whole = limiter.peek_leaving(1, 5).unwrap_err().retry_after();
+        assert_eq!(Some(shortfall.retry_after()), whole);
+        assert_eq!([0, 1, 2].map(told), [(5, 10), (3, 8), (0, 5)]);
+    }
+}

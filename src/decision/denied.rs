@@ -185,7 +185,7 @@ impl Denied {
     }
 
     /// Returns the denial as it is for one who leaves `kept` permits: the limit of one that is too large is that already.
-    #[cfg(feature = "keyed")]
+    #[cfg(feature = "alloc")]
     pub(crate) fn above(self, kept: u64) -> Denied {
         match self {
             Denied::Wait(shortfall) => Denied::Wait(shortfall.above(kept)),

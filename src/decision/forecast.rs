@@ -134,17 +134,28 @@ impl Forecast {
         Forecast::Bucket(BucketForecast { balance, ..accrued })
     }
 
-    /// Returns the forecast of what is above `kept` permits. (Only of a limiter that earns.)
-    #[cfg(feature = "keyed")]
+    /// Returns the forecast of what is above `kept` permits.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn above(self, kept: u64) -> Forecast {
-        let Forecast::Bucket(accrued) = self else { return self };
-        let kept = kept.saturating_mul(accrued.token);
-        Forecast::Bucket(BucketForecast {
-            balance: accrued.balance.saturating_sub_unsigned(kept),
-            capacity: accrued.capacity.saturating_sub(kept),
-            ..accrued
-        })
+        match self {
+            Forecast::Bucket(accrued) => {
+                let kept = kept.saturating_mul(accrued.token);
+                Forecast::Bucket(BucketForecast {
+                    balance: accrued.balance.saturating_sub_unsigned(kept),
+                    capacity: accrued.capacity.saturating_sub(kept),
+                    ..accrued
+                })
+            }
+            Forecast::Window(counted) => {
+                let limit = counted.limit.saturating_sub(kept);
+                Forecast::Window(WindowForecast { limit, ..counted })
+            }
+            Forecast::Known(window) => {
+                let limit = window.limit.saturating_sub(kept);
+                Forecast::Known(KnownForecast { limit, ..window })
+            }
+        }
     }
 
     /// Returns the forecast with `less` fewer permits, and a limit that is no more than `limit`. (Only of a limiter that

@@ -32,7 +32,7 @@ impl Grant {
     }
 
     /// Returns the grant as it is for one who leaves `kept` permits.
-    #[cfg(feature = "keyed")]
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn above(self, kept: u64) -> Grant {
         Grant { forecast: self.forecast.above(kept), ..self }

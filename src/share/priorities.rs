@@ -55,6 +55,17 @@ pub struct Priorities<L> {
     classes: Box<[PriorityClass]>,
 }
 
+impl PriorityClass {
+    /// Returns the answer of the limiter as it is for this class.
+    #[inline]
+    fn answer(&self, answer: Result<Grant, Denied>) -> Result<Grant, RefusedClass<'_>> {
+        match answer {
+            Ok(grant) => Ok(grant.above(self.reserve)),
+            Err(denied) => Err(RefusedClass { class: self, denied: denied.above(self.reserve) }),
+        }
+    }
+}
+
 /// The refusal of a request, with the class that it was of.
 ///
 /// Borrows the class, so that a refusal neither allocates nor counts who holds the name. To return it further than the
@@ -110,7 +121,8 @@ impl<L: Leaving> Priorities<L> {
     /// Takes all of `permits` for a request of a class, or none if less than the reserve of the class would
     /// remain. Blocks, allocates and reads the clock as the limiter does.
     ///
-    /// A class that there is not counts as the last one. A request for 0 permits is always granted.
+    /// A class that there is not counts as the last one. A request for 0 permits is always granted. The answer tells what
+    /// is above the reserve: `remaining` is what the class can have now, and `limit` the largest request that it can ever make.
     ///
     /// # Errors
     ///
@@ -118,9 +130,7 @@ impl<L: Leaving> Priorities<L> {
     #[inline]
     pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
         let class = self.class(class);
-        self.limiter
-            .try_acquire_leaving(permits, class.reserve)
-            .map_err(|denied| RefusedClass { class, denied })
+        class.answer(self.limiter.try_acquire_leaving(permits, class.reserve))
     }
 
     /// Returns the answer that [`try_acquire`](Priorities::try_acquire) would give now. Takes nothing.
@@ -130,9 +140,7 @@ impl<L: Leaving> Priorities<L> {
     /// As for [`try_acquire`](Priorities::try_acquire).
     pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
         let class = self.class(class);
-        self.limiter
-            .peek_leaving(permits, class.reserve)
-            .map_err(|denied| RefusedClass { class, denied })
+        class.answer(self.limiter.peek_leaving(permits, class.reserve))
     }
 
     /// Returns the classes, the most important one first if they were given so.
