@@ -78,10 +78,12 @@ pub use crate::window::{FixedWindow, SlidingCounter};
 #[cfg(feature = "alloc")]
 pub use crate::window::{SlidingLog, SlidingWindow};
 
-/// The atomics that this build uses, and CPUs; only for `loom-tests`.
+/// The atomics that this build uses, CPUs, and stores that are searched completely; only for `loom-tests`.
 #[cfg(sluicegate_loom)]
 #[doc(hidden)]
 pub mod model {
+    #[cfg(feature = "keyed")]
+    pub use crate::keyed::exact::builder::modelled as searching_all;
     #[cfg(feature = "per-cpu")]
     pub use crate::sharded::builder::modelled as sharded_on_cpus;
     pub use crate::sync::model::{Atomic, run_on};

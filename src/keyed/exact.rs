@@ -8,6 +8,7 @@
 //! | `store/spend` | permits of a key: find, decide, insert |
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
 //! | `store/search` | the search for space in a full store: in part, or of all of it |
+//! | `store/last_search` | refusals of a full store that was searched completely, and is still as it was then |
 //! | `store/forget` | keys that are forgotten before they are idle |
 //! | `batch` | many keys at once |
 //! | `by_reading` | calls for a bucket that is asked beside another, by one reading of the clock |

@@ -246,7 +246,7 @@ where
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
             self.store.settle(shard, now_nanos);
-            shard.note_change();
+            self.store.note_change(shard);
             // A time no earlier than the horizon: otherwise evicted keys would be given a
             // second time what they have earned since.
             let now_nanos = shard.no_earlier_than_forgotten(now_nanos);

@@ -130,11 +130,6 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
         KeyedBuilder { max_keys, ..self }
     }
 
-    /// Lets a full store refuse a key only after a complete search: if no known key was idle when it was looked at.
-    pub(crate) fn searching_all(self) -> Self {
-        KeyedBuilder { searches_all: true, ..self }
-    }
-
     /// Sets the answer to a key for which there is no space.
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyedBuilder { when_full, ..self }
@@ -181,6 +176,22 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
         let overflow = Overflow::new(when_full, limiter.clock().clone());
         Keyed { store: Store::new(limiter, max_keys, searches_all), hasher, overflow, observer }
     }
+}
+
+impl<K, C: Clock, S, O> KeyedBuilder<K, Buckets<C>, S, O> {
+    /// Lets a full store refuse a key only after a complete search: if no known key was idle when it was looked at. It
+    /// must not be used for reservations.
+    pub(crate) fn searching_all(self) -> Self {
+        KeyedBuilder { searches_all: true, ..self }
+    }
+}
+
+/// Lets the store of a model be searched completely.
+#[cfg(sluicegate_loom)]
+pub fn modelled<K, C: Clock, S>(
+    builder: KeyedBuilder<K, Buckets<C>, S>,
+) -> KeyedBuilder<K, Buckets<C>, S> {
+    builder.searching_all()
 }
 
 impl<K, L, S, O> fmt::Debug for KeyedBuilder<K, L, S, O> {

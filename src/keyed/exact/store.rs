@@ -1,10 +1,11 @@
 //! The shards, and calls that look at a key or change it. Spending is in `spend`, eviction in `evict` and `forget`, the search
-//! for space in a full store in `search`, healing in `heal`.
+//! for space in a full store in `search` and `last_search`, healing in `heal`.
 
 mod evict;
 mod forget;
 pub(crate) mod group;
 mod heal;
+mod last_search;
 mod place;
 mod search;
 mod spend;
@@ -25,6 +26,7 @@ use super::as_key::AsKey;
 use super::group_map::{GroupMap, KeyEntry};
 use super::per_key::Engine;
 
+use self::last_search::LastSearch;
 use self::place::SHARDS;
 use self::search::Search;
 
@@ -64,8 +66,8 @@ pub(super) struct Store<K, L: Engine<K>> {
     shards: Box<[CachePadded<LockedShard<K, L>>]>,
     pub(super) limiter: L,
     max_keys: u64,
-    /// True if a full store is searched completely before a key is refused.
-    searches_all: bool,
+    /// The last search, if a full store is searched completely before a key is refused.
+    last_search: Option<LastSearch>,
     /// Keys in the store, and those being inserted, unless the shards count theirs.
     keys: AtomicWord<u64>,
     /// The shard in which the next search for space begins.
@@ -100,7 +102,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             shards,
             limiter,
             max_keys: max_keys as u64,
-            searches_all,
+            last_search: searches_all.then(LastSearch::new),
             keys: AtomicWord::new(0),
             next_search: AtomicWord::new(0),
             healed: AtomicWord::new(0),
@@ -235,7 +237,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         Q: AsKey<K> + ?Sized,
     {
         let shard = &mut *self.shard_of(place).write();
-        shard.note_change();
+        self.note_change(shard);
         let now_nanos = self.limiter.now_nanos();
         let found = shard.table.find_mut(place.home, key);
         found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
@@ -253,7 +255,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
         self.heal(shard, place, key, now_nanos);
-        shard.note_change();
+        self.note_change(shard);
         if let Some(entry) = shard.table.find_mut(place.home, key) {
             change(&shard.terms, &mut entry.state, now_nanos);
         }
@@ -276,7 +278,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let shard = &mut *self.shard_of(place).write();
                 let now_nanos = self.limiter.now_nanos();
                 self.settle(shard, now_nanos);
-                shard.note_change();
+                self.note_change(shard);
                 if let Some(entry) = shard.table.find_equal_mut(place.home, &key) {
                     change(&shard.terms, &mut entry.state, now_nanos);
                     return true;
@@ -287,7 +289,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
                     return true;
                 }
-                if let Some(reserved) = self.has_room(shard, &mut search) {
+                if let Some(reserved) = self.has_room(shard, &mut search, now_nanos) {
                     shard.table.insert(place.home, key, state);
                     reserved.keep();
                     return true;

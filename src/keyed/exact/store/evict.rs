@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::Engine;
-use crate::sync::Ordering::Relaxed;
+use crate::sync::Ordering::{Relaxed, Release};
 use crate::time::units::NANOS_PER_SECOND;
 
 use super::{KEYS, KeyPlace, KeyShard, SHARDS, Store};
@@ -20,7 +20,7 @@ pub(super) const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
 impl<K, L: Engine<K>> Store<K, L> {
     /// Returns whether each shard counts its keys, and has its part of the maximum.
     pub(super) fn is_vast(&self) -> bool {
-        self.max_keys >= VAST && !self.searches_all
+        self.max_keys >= VAST && self.last_search.is_none()
     }
 
     /// Reserves space in a shard for one more key if there is any; never exceeds the maximum. The caller holds
@@ -44,14 +44,20 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 
     fn reserve_in_all(&self) -> bool {
-        // ORDERING: Relaxed, here and below. The count has one order under any ordering, and
-        // publishes no other memory.
+        // ORDERING: Relaxed. The count has one order under any ordering.
         // MODEL: `a_full_store_takes_no_more_keys`.
         let mut seen = self.keys.load(Relaxed);
+        if seen < self.max_keys
+            && let Some(last_search) = &self.last_search
+        {
+            last_search.note_change();
+        }
         while seen < self.max_keys {
-            // ORDERING: Relaxed, as above.
-            // MODEL: `a_full_store_takes_no_more_keys`.
-            match self.keys.compare_exchange_weak(seen, seen + 1, Relaxed, Relaxed) {
+            // ORDERING: Release, so that one who finds the key counted sees the change that was noted; pairs with the
+            // load in `found_before`. Relaxed on failure, as above.
+            // MODEL: `a_full_store_takes_no_more_keys`,
+            // `a_key_that_comes_behind_a_search_is_looked_at_by_the_next`.
+            match self.keys.compare_exchange_weak(seen, seen + 1, Release, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => seen = found,
             }
@@ -70,7 +76,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             // MODEL: `a_store_for_any_number_of_keys_counts_each`.
             tally.store(seen - KEYS.put(1), Relaxed);
         } else {
-            // ORDERING: Relaxed, as in `reserve_in_all`.
+            // ORDERING: Relaxed. It goes on with the release sequence of `reserve_in_all`.
             // MODEL: `a_place_that_is_given_up_is_taken_once`.
             self.keys.fetch_sub(1, Relaxed);
         }
@@ -182,7 +188,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        shard.note_change();
+        self.note_change(shard);
         let removed = shard.table.remove(place.home, key);
         if removed.is_some() {
             self.release(shard.number);
@@ -196,11 +202,5 @@ impl<K, L: Engine<K>> KeyShard<K, L> {
     /// by no more than clocks differ.
     pub(in crate::keyed::exact) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
         now_nanos.max(self.horizon_nanos)
-    }
-
-    /// Notes that a level may be lower now, or come back lower.
-    pub(in crate::keyed::exact) fn note_change(&mut self) {
-        self.changes = self.changes.wrapping_add(1);
-        self.none_idle = 0..0;
     }
 }

@@ -29,7 +29,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     drop(entry);
                 },
             );
-            shard.note_change();
+            self.note_change(shard);
             return;
         }
     }

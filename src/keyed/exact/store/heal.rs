@@ -51,6 +51,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
         let KeyShard { table, terms, horizon_nanos, number, changes, none_idle } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
+        self.expect_idle_sooner(none_idle);
         if settled.has_healed {
             // States for whose terms the time is out of range start again under the new terms.
             let is_lost = |entry: &KeyEntry<_, _>| {
@@ -65,7 +66,6 @@ impl<K, L: Engine<K>> Store<K, L> {
             self.count_healed();
         }
         *terms = settled.terms;
-        *none_idle = 0..0;
         *horizon_nanos = now_nanos.min(*horizon_nanos);
     }
 

@@ -3,24 +3,27 @@
 //! A store of many keys is searched in part, so that a refusal is cheap. One that `searches_all` refuses a key only
 //! after it has found no idle key in any shard:
 //!
-//! **Theorem.** When a key is refused, as many other keys as there is space for were not idle, each at some
-//! instant of the call.
+//! **Theorem.** When a key is refused, as many other keys as there is space for were not idle, each by a reading of
+//! the clock that was made in the call.
 //!
-//! *Proof.* At last, under the lock of its own shard, the call finds the count at the maximum. A key is counted
-//! before it is inserted and no longer once it is removed, both while the lock of its shard is held exclusively, and
-//! the count has one order; so the counted keys are different ones, and the call's is not among them. Each shard was
-//! looked at, while its lock was held, and none of its keys was idle. A key that is counted was there then, or was
-//! granted something since. (If it was removed before, the call has seen that, because of the lock.) ∎
+//! *Proof.* If the call searches (for others see [`last_search`](super::last_search)): at last, under the lock of its
+//! own shard, it finds the count at the maximum. A key is counted before it is inserted and no longer once it is
+//! removed, both while the lock of its shard is held exclusively, and the count has one order; so the counted keys
+//! are different ones, and the call's is not among them. Each shard was looked at, while its lock was held, and none
+//! of its keys was idle by a reading of the call. A key that is counted was there then, or was granted something
+//! since. (If it was removed before, the call has seen that, because of the lock.) ∎
 //!
 //! If another call takes the space that was found, the search goes on in the same shard. So each turn that finds
 //! something is one in which some call has inserted its key.
 //!
-//! To refuse many keys, one after the other, costs a look at each shard and not at each key: a shard notes until when
-//! none of its keys can be idle. A grant makes a known key idle later, and any other change of a state discards the
-//! note. (But not the return of a reservation, so a store with reservations must not search all.) A shard is
-//! gone through again only when the first of its keys that was to be idle could be.
+//! A search that follows a change looks at each shard and not at each key: a shard notes until when none of its keys
+//! can be idle. A grant makes a known key idle later, and any other change of a state discards the note. (But not
+//! the return of a reservation, nor a change in place by a caller of [`Each`](crate::keyed::Each): so only stores of
+//! buckets search all, and only without reservations.) A shard is gone through again only when the first of its keys
+//! that was to be idle could be.
 
 use core::mem;
+use core::ops::Range;
 use core::time::Duration;
 
 use crate::keyed::exact::per_key::Engine;
@@ -45,32 +48,42 @@ pub(super) struct Search {
     /// Shards in which no key was idle, of a store that is searched completely: from `first` on.
     shards: usize,
     first: usize,
-    /// When a key of them may be idle.
-    next_idle_nanos: u64,
+    /// Readings of the clock by which none was.
+    none_idle: Range<u64>,
+    /// The changes before the search, and the reading by which it looks for notes.
+    changes: u64,
+    now_nanos: u64,
 }
 
 impl Search {
     /// Begins a search for space, for a key of that place.
     #[inline]
     pub(super) fn of(place: KeyPlace) -> Search {
-        Search { groups: 0, shards: 0, first: place.shard, next_idle_nanos: u64::MAX }
+        let none_idle = 0..u64::MAX;
+        Search { groups: 0, shards: 0, first: place.shard, none_idle, changes: 0, now_nanos: 0 }
     }
 }
 
 impl<K, L: Engine<K>> Store<K, L> {
-    /// Reserves space for one more key; if there is none, evicts idle keys of the shard.
+    /// Reserves space for one more key; if there is none, evicts idle keys of the shard. `now_nanos` was read in
+    /// this call, or is later.
     pub(super) fn has_room(
         &self,
         shard: &mut KeyShard<K, L>,
         search: &mut Search,
+        now_nanos: u64,
     ) -> Option<Reserved<'_, K, L>> {
         let number = shard.number;
         if self.reserve(number) {
             return Some(Reserved { store: self, number });
         }
+        if let Some(none_idle) = self.found_before(now_nanos) {
+            *search = Search { shards: SHARDS, none_idle, ..*search };
+            return None;
+        }
         // The caller's reading will not do; it may be from before the lock.
         let now_nanos = self.limiter.now_nanos();
-        if self.searches_all {
+        if self.last_search.is_some() {
             while self.clear_due(shard, now_nanos) {
                 if self.reserve(number) {
                     return Some(Reserved { store: self, number });
@@ -92,7 +105,7 @@ impl<K, L: Engine<K>> Store<K, L> {
 
     /// Returns whether a key for which there is still no space is refused.
     pub(super) fn is_over(&self, search: &Search) -> bool {
-        if self.searches_all {
+        if self.last_search.is_some() {
             return search.shards >= SHARDS;
         }
         search.groups >= if self.max_keys > FEW_KEYS { SEARCH_SOME } else { SEARCH_ALL }
@@ -100,31 +113,38 @@ impl<K, L: Engine<K>> Store<K, L> {
 
     /// Evicts idle keys in other shards, until there is space. The caller holds no lock.
     pub(super) fn search_elsewhere(&self, search: &mut Search) {
-        while !self.is_over(search) && self.len() >= self.max_keys {
-            if self.searches_all {
-                self.search_next(search);
-            } else {
+        let Some(last_search) = &self.last_search else {
+            while !self.is_over(search) && self.len() >= self.max_keys {
                 self.search_any(search);
             }
+            return;
+        };
+        if search.shards == 0 {
+            search.changes = last_search.changes();
+            search.now_nanos = self.limiter.now_nanos();
+        }
+        while !self.is_over(search) && self.len() >= self.max_keys {
+            self.search_next(search);
+        }
+        if self.is_over(search) {
+            last_search.note(search.changes, &search.none_idle);
         }
     }
 
     /// Evicts idle keys of the next shard, which is the next one again if there were any.
     fn search_next(&self, search: &mut Search) {
         let locked = &self.shards[(search.first + search.shards) % SHARDS];
-        let noted = {
-            // Callers for known keys of the shard do not wait for this lock.
-            let shard = locked.shard.read();
-            shard.none_idle.contains(&self.limiter.now_nanos()).then_some(shard.none_idle.end)
-        };
-        let next_idle_nanos = noted.or_else(|| {
+        // Callers for known keys of the shard do not wait for this lock.
+        let noted = locked.shard.read().none_idle.clone();
+        let noted = Some(noted).filter(|noted| noted.contains(&search.now_nanos));
+        let none_idle = noted.or_else(|| {
             let shard = &mut *locked.shard.write();
             let now_nanos = self.limiter.now_nanos();
             self.settle(shard, now_nanos);
-            (!self.clear_due(shard, now_nanos)).then_some(shard.none_idle.end)
+            (!self.clear_due(shard, now_nanos)).then(|| shard.none_idle.clone())
         });
-        if let Some(next_idle_nanos) = next_idle_nanos {
-            search.next_idle_nanos = search.next_idle_nanos.min(next_idle_nanos);
+        if let Some(Range { start, end }) = none_idle {
+            search.none_idle = search.none_idle.start.max(start)..search.none_idle.end.min(end);
             search.shards += 1;
         }
     }
@@ -169,6 +189,21 @@ impl<K, L: Engine<K>> Store<K, L> {
         now_nanos.saturating_add(units::nanos(self.limiter.idle_after(terms, state, now_nanos)))
     }
 
+    /// Notes that a level of the shard may be lower from now on, or come back lower. The caller holds the
+    /// exclusive lock.
+    pub(in crate::keyed::exact) fn note_change(&self, shard: &mut KeyShard<K, L>) {
+        shard.changes = shard.changes.wrapping_add(1);
+        self.expect_idle_sooner(&mut shard.none_idle);
+    }
+
+    /// Discards the notes until when no key is idle, of a shard and of the store.
+    pub(super) fn expect_idle_sooner(&self, none_idle: &mut Range<u64>) {
+        *none_idle = 0..0;
+        if let Some(last_search) = &self.last_search {
+            last_search.note_change();
+        }
+    }
+
     /// Returns the time until there may be space, for a key that was refused.
     pub(super) fn soonest(
         &self,
@@ -176,8 +211,8 @@ impl<K, L: Engine<K>> Store<K, L> {
         search: &Search,
         now_nanos: u64,
     ) -> Duration {
-        if self.searches_all {
-            return Duration::from_nanos(search.next_idle_nanos.saturating_sub(now_nanos).max(1));
+        if self.last_search.is_some() {
+            return Duration::from_nanos(search.none_idle.end.saturating_sub(now_nanos).max(1));
         }
         // Among as many keys as are worth a look.
         let waits = shard.table.iter().take(SEARCH_SOME);

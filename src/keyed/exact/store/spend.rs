@@ -121,7 +121,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     return answer;
                 }
                 self.sweep_in_turn(shard, now_nanos);
-                if let Some(reserved) = self.has_room(shard, &mut search) {
+                if let Some(reserved) = self.has_room(shard, &mut search, now_nanos) {
                     self.make_room(shard, now_nanos);
                     shard.expect_idle(&self.limiter, &state, now_nanos);
                     shard.table.insert(place.home, owned, state);

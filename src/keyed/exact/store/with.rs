@@ -64,13 +64,12 @@ impl<K, L: Engine<K>> Store<K, L> {
                 self.settle(shard, now_nanos);
                 let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
                 self.sweep_in_turn(shard, now_nanos);
-                if let Some(reserved) = self.has_room(shard, &mut search) {
+                if let Some(reserved) = self.has_room(shard, &mut search, now_nanos) {
                     let owned = key.to_key();
                     let state = self.limiter.fresh(&shard.terms, &owned, now_nanos);
                     self.make_room(shard, now_nanos);
                     let at = shard.table.insert(place.home, owned, state);
                     reserved.keep();
-                    shard.none_idle = 0..0;
                     // Not found by the key: one that is not equal to itself would be inserted
                     // again and again.
                     if let Some(entry) = shard.table.get(at) {
