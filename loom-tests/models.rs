@@ -59,6 +59,8 @@ mod reshard;
 mod ring;
 #[path = "tests/room.rs"]
 mod room;
+#[path = "tests/searched.rs"]
+mod searched;
 #[path = "tests/settle.rs"]
 mod settle;
 #[path = "tests/settle_reserve.rs"]

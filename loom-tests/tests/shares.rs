@@ -109,7 +109,7 @@ fn tenants_at_the_same_time_have_their_shares_and_all_together_the_bound() {
 fn a_place_is_one_tenants_at_a_time() {
     let share = Share::new(ONE);
     let ask = |tenant| Ask { group: 0, tenant, permits: 1 };
-    check(3, move || {
+    check(2, move || {
         let tenants = tenants(quota!(1 / second, burst 2), &[share]);
         let parts = [ask(0), ask(2), ask(4)].map(|ask| vec![ask]);
         let events = race(&tenants, parts, |tenants, acts| play(tenants, &acts));
