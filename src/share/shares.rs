@@ -255,7 +255,9 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let Some(group) = self.groups.get(group) else { return self.borrow_without_share(permits) };
+        let Some(group) = self.groups.get(group) else {
+            return self.borrow_without_share(permits).map(ShareGrant::Borrowed);
+        };
         let (answer, now_nanos) = group.assured.try_acquire_with_reading(tenant, permits);
         match answer {
             Ok(grant) => {
@@ -265,7 +267,9 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
                 self.common.take_in_any_case(permits, now_nanos);
                 Ok(ShareGrant::Assured(grant))
             }
-            Err(denied) => self.borrow_beyond_share(group, tenant, permits, now_nanos, denied),
+            Err(denied) => self
+                .borrow_beyond_share(group, tenant, permits, now_nanos, denied)
+                .map(ShareGrant::Borrowed),
         }
     }
 

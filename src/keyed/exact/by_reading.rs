@@ -14,7 +14,9 @@ use crate::time::clock::Clock;
 use super::Keyed;
 use super::as_key::AsKey;
 use super::buckets::Buckets;
-use super::per_key::Engine;
+use super::per_key::{Answer, Engine};
+use super::store::KeyPlace;
+use super::verbs::New;
 
 impl<K, C, S> Keyed<K, Buckets<C>, S>
 where
@@ -32,21 +34,47 @@ where
     where
         Q: AsKey<K> + ?Sized,
     {
-        let reading_nanos = Cell::new(0);
-        // As in `try_acquire`: the first closure has one call site.
-        let answer = self.spend(
-            key,
-            Request::All { permits, reserve: 0 },
-            |buckets: &Buckets<C>, terms: &_, state: &_, now_nanos| {
-                reading_nanos.set(now_nanos);
-                Engine::<K>::acquire::<true>(buckets, terms, state, permits, now_nanos)
-            },
-            |buckets: &Buckets<C>, terms: &_, state: &_, now_nanos| {
-                reading_nanos.set(now_nanos);
-                Engine::<K>::acquire_alone(buckets, terms, state, permits, now_nanos)
-            },
-        );
-        (answer, reading_nanos.get())
+        let (buckets, place) = (&self.store.limiter, self.place(key));
+        let now_nanos = Engine::<K>::now_nanos(buckets);
+        let mut reading_nanos = Some(now_nanos);
+        if !self.store.expects_new(place) {
+            // Not by `spend`: its closure would have a call site for each of this function's, and not be inlined. So
+            // each call would compute and store the whole answer, used or not.
+            let shard = self.store.shard_of(place).read();
+            if let Some(entry) = shard.find(place, key) {
+                let (terms, state) = (&shard.terms, &entry.state);
+                match Engine::<K>::acquire::<true>(buckets, terms, state, permits, now_nanos) {
+                    Answer::Said(answer) => return (answer, now_nanos),
+                    Answer::Impossible(_) => reading_nanos = None,
+                }
+            }
+        }
+        // Taken apart here, so that the two answers do not share their memory.
+        let (answer, decided_nanos) =
+            self.acquire_new_with_reading(place, key, permits, reading_nanos);
+        (answer.map(|New(grant)| grant), decided_nanos)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquire_new_with_reading<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        permits: u64,
+        reading_nanos: Option<u64>,
+    ) -> (Result<New, Denied>, u64)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let decided_nanos = Cell::new(0);
+        let acquire = |buckets: &Buckets<C>, terms: &_, state: &_, now_nanos| {
+            decided_nanos.set(now_nanos);
+            Engine::<K>::acquire_alone(buckets, terms, state, permits, now_nanos)
+        };
+        let request = Request::All { permits, reserve: 0 };
+        let answer = self.spend_new(place, key, request, reading_nanos, acquire);
+        (answer, decided_nanos.get())
     }
 
     /// Takes all of `permits` for the key, or none if fewer than the reserve would remain. `reserve` is called

@@ -141,7 +141,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 
     #[inline]
-    fn shard_of(&self, place: KeyPlace) -> &SharedLock<KeyShard<K, L>> {
+    pub(super) fn shard_of(&self, place: KeyPlace) -> &SharedLock<KeyShard<K, L>> {
         &self.shards[place.shard % SHARDS].shard
     }
 

@@ -266,7 +266,7 @@ where
 
     #[cold]
     #[inline(never)]
-    fn spend_new<Q>(
+    pub(super) fn spend_new<Q>(
         &self,
         place: KeyPlace,
         key: &Q,
@@ -288,4 +288,4 @@ where
 }
 
 /// A grant to a new key, or to one whose state had to be looked at under the lock.
-struct New(Grant);
+pub(super) struct New(pub(super) Grant);

@@ -8,7 +8,6 @@ use crate::keyed::exact::as_key::AsKey;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 
-use super::super::share_grant::ShareGrant;
 use super::Shares;
 use super::group::Group;
 use super::refusal::{both, sooner};
@@ -16,8 +15,8 @@ use super::refusal::{both, sooner};
 impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     /// Borrows for a tenant that has no share.
     #[inline(never)]
-    pub(super) fn borrow_without_share(&self, permits: u64) -> Result<ShareGrant, Denied> {
-        self.borrow::<true>(permits, self.common.clock().now_nanos()).map(ShareGrant::Borrowed)
+    pub(super) fn borrow_without_share(&self, permits: u64) -> Result<Grant, Denied> {
+        self.borrow::<true>(permits, self.common.clock().now_nanos())
     }
 
     /// Borrows for a tenant whose share was `denied`. Not inlined, so that a caller that does not use a grant of its share
@@ -30,13 +29,12 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         permits: u64,
         now_nanos: u64,
         denied: Denied,
-    ) -> Result<ShareGrant, Denied>
+    ) -> Result<Grant, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {
         self.borrow_below_ceiling(group, tenant, permits, now_nanos)
             .map_err(|other| sooner(denied, other))
-            .map(ShareGrant::Borrowed)
     }
 
     /// Borrows for a tenant of the group, if its ceiling allows it.

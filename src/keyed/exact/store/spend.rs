@@ -12,7 +12,7 @@ use crate::keyed::exact::per_key::{Answer, Engine};
 use crate::sync::Ordering::Relaxed;
 
 use super::search::Search;
-use super::{KEYS, KeyPlace, KeyShard, NEXT_IS_NEW, NoRoom, SHARDS, Store};
+use super::{KEYS, KeyEntry, KeyPlace, KeyShard, NEXT_IS_NEW, NoRoom, SHARDS, Store};
 
 /// True if callers guess that a key is new. (Not under loom. A call that guesses wrong is decided like one
 /// that did not find the key, because another caller inserted it only then; models have such calls. And
@@ -52,12 +52,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         Q: AsKey<K> + ?Sized,
     {
         let shard = self.shard_of(place).read();
-        let Some(entry) = shard.table.find(place.home, key) else {
-            // Inserting this key will write to the one, and sweep the other.
-            shard.table.fetch_free(place.home);
-            shard.table.fetch_next_group();
-            return Err(Some(now_nanos));
-        };
+        let Some(entry) = shard.find(place, key) else { return Err(Some(now_nanos)) };
         match acquire(&self.limiter, &shard.terms, &entry.state, now_nanos) {
             Answer::Said(answer) => Ok(answer),
             Answer::Impossible(_) => Err(None),
@@ -186,5 +181,25 @@ impl<K, L: Engine<K>> Store<K, L> {
             // MODEL: none; nobody guesses under loom.
             tally.store(KEYS.put(keys) | NEXT_IS_NEW.put(u64::from(is_new)), Relaxed);
         }
+    }
+}
+
+impl<K, L: Engine<K>> KeyShard<K, L> {
+    /// Returns the entry of a key. If there is none, fetches the groups that an insertion writes to and sweeps.
+    #[inline(always)]
+    pub(in crate::keyed::exact) fn find<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+    ) -> Option<&KeyEntry<K, L::State>>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let known = self.table.find(place.home, key);
+        if known.is_none() {
+            self.table.fetch_free(place.home);
+            self.table.fetch_next_group();
+        }
+        known
     }
 }
