@@ -106,6 +106,9 @@ proptest! {
                     if expected == Answer::Full {
                         let soon = matches!(answer, Answer::Full | Answer::Refused(_));
                         prop_assert!(soon, "{answer:?} for {op:?}");
+                        // The second time without a search.
+                        let again = Answer::of(engine.try_acquire(group, &who, permits));
+                        prop_assert_eq!(again, answer, "{:?} again", op);
                     } else {
                         prop_assert_eq!(answer, expected, "{:?}", op);
                         if !matches!(expected, Answer::Borrowed(_)) {
