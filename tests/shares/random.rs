@@ -84,7 +84,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(cases(80_000))]
+    #![proptest_config(cases(100_000))]
 
     #[test]
     fn every_answer_is_that_of_exact_buckets_of_which_none_is_removed(

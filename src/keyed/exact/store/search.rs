@@ -212,7 +212,12 @@ impl<K, L: Engine<K>> Store<K, L> {
         now_nanos: u64,
     ) -> Duration {
         if self.last_search.is_some() {
-            return Duration::from_nanos(search.none_idle.end.saturating_sub(now_nanos).max(1));
+            let wait_nanos = match search.none_idle.end {
+                // All keys came behind the search, which knows nothing of them.
+                u64::MAX => GRACE_NANOS,
+                end_nanos => end_nanos.saturating_sub(now_nanos).max(1),
+            };
+            return Duration::from_nanos(wait_nanos);
         }
         // Among as many keys as are worth a look.
         let waits = shard.table.iter().take(SEARCH_SOME);
