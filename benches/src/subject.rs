@@ -2,6 +2,7 @@
 
 pub(crate) mod clocks;
 mod lease;
+mod leaving;
 mod mutex_bucket;
 mod mutex_log;
 mod our_windows;

@@ -2,7 +2,8 @@
 //! reports. (Stores of keys: `visit_all` in `keyed.rs`.)
 
 use super::{
-    Visitor, clocks, lease, mutex_bucket, mutex_log, our_windows, ours, peers, window_peers,
+    Visitor, clocks, lease, leaving, mutex_bucket, mutex_log, our_windows, ours, peers,
+    window_peers,
 };
 
 /// Shows `visitor` every subject, in the order of the reports.
@@ -14,6 +15,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
 
     ours::visit_all(visitor);
     visitor.visit::<lease::Leased>();
+    visitor.visit::<leaving::Leaving>();
 
     visitor.visit::<peers::Governor>();
     visitor.visit::<peers::GovernorUpkeep>();
