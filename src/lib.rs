@@ -44,6 +44,7 @@ mod wait;
 #[cfg(feature = "wait")]
 pub mod wait;
 pub mod window;
+mod window_counts;
 
 pub use crate::bucket::{Gcra, LeakyBucket, TokenBucket};
 pub use crate::clock::{Clock, ManualClock};

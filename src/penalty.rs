@@ -72,11 +72,11 @@ use core::time::Duration;
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::{AtomicWord, Backoff};
 use crate::time::clock::Clock;
+use crate::window_counts::WindowCounts;
 
 use self::record::{PenaltyState, Record};
 use self::rule::{RuleInForce, RuleTicks};
@@ -266,7 +266,7 @@ impl<C: Clock> PenaltyCore<C> {
 
 /// Returns the answer to a request for `permits` while a penalty runs.
 fn penalized(permits: u64, left_nanos: u64) -> Result<Grant, Denied> {
-    let forecast = Forecast::Window(WindowForecast {
+    let forecast = Forecast::Window(WindowCounts {
         limit: u64::MAX,
         current: u64::MAX,
         previous: 0,

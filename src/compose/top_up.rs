@@ -19,12 +19,12 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::decision::undo::{Debit, Undo};
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::window_counts::WindowCounts;
 
 use crate::limiter::Limiter;
 use crate::limiter::leaving::Leaving;
@@ -215,7 +215,7 @@ fn left_of(balance: u64, permits: u64, reserve: u64) -> Option<u64> {
 
 /// Returns a grant by a balance of which so many are `left`.
 fn paid(permits: u64, left: u64) -> Grant {
-    let balance = WindowForecast {
+    let balance = WindowCounts {
         limit: left.saturating_add(permits),
         current: permits,
         previous: 0,

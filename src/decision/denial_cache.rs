@@ -89,7 +89,7 @@ impl CachedDenial {
                 };
                 (kind, [balance, capacity, token, gain, period_nanos, time_nanos], wait_nanos)
             }
-            Forecast::Window(counted) => known(counted.known(permits)),
+            Forecast::Window(counted) => known(KnownForecast::of(&counted, permits)),
             Forecast::Known(looked_up) => known(looked_up),
         };
         let until_nanos = since_nanos.saturating_add(wait_nanos);

@@ -3,26 +3,25 @@
 //! | module | forecast | waits |
 //! |---|---|---|
 //! | [`bucket`] | for a limiter that earns permits | `retry_after` and the others, rounded up to the nanosecond |
-//! | [`window`] | for a counter of windows | those after which the counts have left |
+//! | [`window_counts`](crate::window_counts) | for a counter of windows | those after which the counts have left |
 //! | [`known`] | for a limiter that had to search | looked up when the request was decided |
 
 pub(crate) mod bucket;
 pub(crate) mod known;
-pub(crate) mod window;
 
 use core::time::Duration;
 
 use crate::time::units;
+use crate::window_counts::WindowCounts;
 
 use self::bucket::BucketForecast;
 use self::known::KnownForecast;
-use self::window::WindowForecast;
 
 /// The state of a limiter at a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forecast {
     Bucket(BucketForecast),
-    Window(WindowForecast),
+    Window(WindowCounts),
     Known(KnownForecast),
 }
 
@@ -149,7 +148,7 @@ impl Forecast {
             }
             Forecast::Window(counted) => {
                 let limit = counted.limit.saturating_sub(kept);
-                Forecast::Window(WindowForecast { limit, ..counted })
+                Forecast::Window(WindowCounts { limit, ..counted })
             }
             Forecast::Known(window) => {
                 let limit = window.limit.saturating_sub(kept);

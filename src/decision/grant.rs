@@ -3,8 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::window_counts::WindowCounts;
+
 use super::forecast::Forecast;
-use super::forecast::window::WindowForecast;
 
 /// The answer to a request that was granted.
 ///
@@ -20,7 +21,7 @@ impl Grant {
     /// Returns a grant of `permits` by a limiter of which nothing is ever used.
     #[inline]
     pub(crate) fn unused(permits: u64, limit: u64) -> Grant {
-        let counted = WindowForecast {
+        let counted = WindowCounts {
             limit,
             current: 0,
             previous: 0,

@@ -64,11 +64,11 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::contention::HotWord;
-use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
+use crate::window_counts::WindowCounts;
 
 use super::limit::Limit;
 
@@ -91,7 +91,7 @@ pub(crate) trait WindowCounter {
     fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
 
     /// Decodes `word`, brought forward.
-    fn counted(&self, word: u64, now: &Self::Now) -> WindowForecast;
+    fn counted(&self, word: u64, now: &Self::Now) -> WindowCounts;
 
     /// Returns a time to come, or long past, without a note of it for the calls of the present.
     fn at_another_time(&self, now_nanos: u64) -> Self::Now {

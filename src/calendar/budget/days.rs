@@ -7,7 +7,6 @@ use core::time::Duration;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
@@ -21,6 +20,7 @@ use crate::time::clock::Clock;
 use crate::time::units::NANOS_PER_SECOND;
 use crate::window::counter::CounterCore;
 use crate::window::counter::by_calendar::ByCalendar;
+use crate::window_counts::WindowCounts;
 
 /// Number of times that a stale denial is retried.
 const MOST_TRIES: u32 = 3;
@@ -201,7 +201,7 @@ impl<C: Clock> Days<C> {
     }
 
     /// Returns the counts of the present day.
-    fn present(&self) -> Option<WindowForecast> {
+    fn present(&self) -> Option<WindowCounts> {
         match self.core.peek(0).ok()?.forecast {
             Forecast::Window(counted) => Some(counted),
             _ => None,

@@ -20,13 +20,13 @@ use core::fmt::Display as _;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
+use crate::window_counts::WindowCounts;
 
 use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
@@ -131,10 +131,10 @@ impl WindowCounter for Aligned {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Moment) -> WindowForecast {
+    fn counted(&self, word: u64, now: &Moment) -> WindowCounts {
         let ahead = self.window.ahead(self.window.get(word), now.tick) as u64;
         let length_nanos = self.ticks.length_nanos();
-        WindowForecast {
+        WindowCounts {
             limit: self.limit.get(),
             current: self.count.get(word),
             previous: 0,

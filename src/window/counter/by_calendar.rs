@@ -19,7 +19,6 @@ use core::fmt;
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::history::History;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::memo::Memo;
@@ -29,6 +28,7 @@ use crate::time::calendar::{Calendar, CalendarUnit};
 use crate::time::units::NANOS_PER_SECOND;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::Limit;
+use crate::window_counts::WindowCounts;
 
 use super::WindowCounter;
 use super::aligned::{total, within_reach};
@@ -204,12 +204,12 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Now) -> WindowForecast {
+    fn counted(&self, word: u64, now: &Now) -> WindowCounts {
         let ahead = self.ahead(word, now);
         let span = if ahead == 0 { now.span } else { self.later(ahead, now) };
         // In seconds first: the end may be beyond the range of nanoseconds.
         let left = span.end as u64 - now.nanos / NANOS_PER_SECOND;
-        WindowForecast {
+        WindowCounts {
             limit: self.amounts.in_window(span.number),
             current: self.count.get(word),
             previous: 0,

@@ -21,12 +21,12 @@ use core::fmt::Display as _;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::{Limit, check_max, per_window};
+use crate::window_counts::WindowCounts;
 
 use super::aligned::within_reach;
 use super::settle::CountFields;
@@ -184,10 +184,10 @@ impl WindowCounter for FromFirst {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Now) -> WindowForecast {
+    fn counted(&self, word: u64, now: &Now) -> WindowCounts {
         let left_nanos = (self.length_nanos as i64).saturating_sub(self.age_nanos(word, *now));
         let left_nanos = u64::try_from(left_nanos).unwrap_or(0);
-        WindowForecast {
+        WindowCounts {
             limit: self.limit.get(),
             current: self.count.get(word),
             previous: 0,

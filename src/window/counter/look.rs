@@ -1,11 +1,11 @@
 //! Looks at a counter: what counts, without a decision.
 
-use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 use crate::window::gate::opened;
+use crate::window_counts::WindowCounts;
 
 use super::{CounterCore, WindowCounter};
 
@@ -43,7 +43,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     /// Returns what counts at `now` by the word `seen`: as it would be healed, if it is too far ahead.
     /// If windows are reserved, those before the last of them count as full.
-    pub(super) fn counted_at(&self, seen: u64, now: &T::Now) -> WindowForecast {
+    pub(super) fn counted_at(&self, seen: u64, now: &T::Now) -> WindowCounts {
         if let Some(word) = self.counter.at(seen, now) {
             return self.counter.counted(word, now);
         }
@@ -52,7 +52,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         };
         let counted = self.counter.counted(seen, now);
         let full = wait_nanos.div_ceil(counted.length_nanos).saturating_mul(counted.limit);
-        WindowForecast { current: counted.current.saturating_add(full), ..counted }
+        WindowCounts { current: counted.current.saturating_add(full), ..counted }
     }
 
     /// Returns the word as it is, but for the gate, and the current time.

@@ -2,10 +2,10 @@
 
 use crate::contention::HotWord;
 use crate::decision::denied::Denied;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::receipt::revert;
 use crate::decision::undo::{Debit, Undo};
 use crate::time::clock::Clock;
+use crate::window_counts::WindowCounts;
 
 use super::beside::Beside;
 use super::outcome::{AtTheGate, Granted};
@@ -17,7 +17,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(super) fn ask_at_the_gate(
         &self,
         _now: (u64, &T::Now),
-        _ask: &impl Fn(&WindowForecast) -> u64,
+        _ask: &impl Fn(&WindowCounts) -> u64,
     ) -> AtTheGate {
         AtTheGate::Opened { now_nanos: self.clock.now_nanos() }
     }
@@ -27,7 +27,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(super) fn answer_ahead(
         &self,
         _now: (u64, &T::Now),
-        _ask: &impl Fn(&WindowForecast) -> u64,
+        _ask: &impl Fn(&WindowCounts) -> u64,
     ) -> Option<Result<Granted, Denied>> {
         None
     }

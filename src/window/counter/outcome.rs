@@ -2,8 +2,8 @@
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
+use crate::window_counts::WindowCounts;
 
 /// An answer, or the reason for another attempt.
 pub(super) enum Attempt {
@@ -48,7 +48,7 @@ pub(super) enum AtTheGate {
 
 /// Returns the denial of `permits`, which `counted` has no room for.
 #[inline(always)]
-pub(super) fn refused(permits: u64, counted: WindowForecast) -> Denied {
+pub(super) fn refused(permits: u64, counted: WindowCounts) -> Denied {
     if permits > counted.limit {
         return Denied::TooLarge { limit: counted.limit, which: 0 };
     }

@@ -61,7 +61,6 @@ use core::time::Duration;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
@@ -73,6 +72,7 @@ use crate::wait::line;
 use crate::wait::turn::{TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 use crate::window::revert::revert_beneath_the_gate;
+use crate::window_counts::WindowCounts;
 
 use super::outcome::{Granted, refused};
 use super::turns::MOST_WINDOWS;
@@ -235,7 +235,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(super) fn answer_ahead(
         &self,
         (now_nanos, now): (u64, &T::Now),
-        ask: &impl Fn(&WindowForecast) -> u64,
+        ask: &impl Fn(&WindowCounts) -> u64,
     ) -> Option<Result<Granted, Denied>> {
         let seen = self.load();
         let wait_nanos = self.counter.begins_in(seen, now).filter(|_| !is_gated(seen))?;
@@ -315,7 +315,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Returns the window after that of `place`, with nothing granted in it; `None` at the end of time.
-    fn after(&self, place: &Place<T::Now>, counted: &WindowForecast) -> Option<Place<T::Now>> {
+    fn after(&self, place: &Place<T::Now>, counted: &WindowCounts) -> Option<Place<T::Now>> {
         let end_nanos = place.at_nanos.checked_add(counted.left_nanos)?;
         let (at_nanos, word) = self.counter.begin(end_nanos);
         let now = self.counter.at_another_time(at_nanos);

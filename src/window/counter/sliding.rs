@@ -15,12 +15,12 @@ use core::fmt::Display as _;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_between, check_max, per_window};
+use crate::window_counts::WindowCounts;
 
 use super::aligned::count_bits;
 use super::settle::CountFields;
@@ -107,10 +107,10 @@ impl WindowCounter for Sliding {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Moment) -> WindowForecast {
+    fn counted(&self, word: u64, now: &Moment) -> WindowCounts {
         let ahead = self.window.ahead(self.window.get(word), now.tick) as u64;
         let length_nanos = self.ticks.length_nanos();
-        WindowForecast {
+        WindowCounts {
             limit: self.limit.get(),
             current: self.current.get(word),
             previous: self.previous.get(word),

@@ -3,7 +3,6 @@
 use crate::contention::Contender;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::decision::undo::Debit;
@@ -11,6 +10,7 @@ use crate::limiter::leaving::counted_beside;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 use crate::window::gate::is_gated;
+use crate::window_counts::WindowCounts;
 
 use super::outcome::{AtTheGate, Attempt, Granted, Miss, refused};
 use super::{CounterCore, WindowCounter};
@@ -47,7 +47,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         // If nothing is available, the denial is that of one permit.
-        let there = |counted: &WindowForecast| counted.limit.saturating_sub(counted.used()).max(1);
+        let there = |counted: &WindowCounts| counted.limit.saturating_sub(counted.used()).max(1);
         self.spend::<true, _>(0, |counted| permits.min(there(counted)), Granted::grant)
     }
 
@@ -93,7 +93,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     fn spend<const SPEND: bool, P>(
         &self,
         reserve: u64,
-        ask: impl Fn(&WindowForecast) -> u64,
+        ask: impl Fn(&WindowCounts) -> u64,
         part: impl Fn(Granted) -> P,
     ) -> Result<P, Denied> {
         self.spend_at::<SPEND, _>(self.clock.now_nanos(), reserve, ask, part)
@@ -108,7 +108,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self,
         now_nanos: u64,
         reserve: u64,
-        ask: impl Fn(&WindowForecast) -> u64,
+        ask: impl Fn(&WindowCounts) -> u64,
         part: impl Fn(Granted) -> P,
     ) -> Result<P, Denied> {
         self.spend_told::<SPEND, _>(now_nanos, reserve, ask, part, |denied| denied)
@@ -120,7 +120,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self,
         now_nanos: u64,
         reserve: u64,
-        ask: impl Fn(&WindowForecast) -> u64,
+        ask: impl Fn(&WindowCounts) -> u64,
         part: impl Fn(Granted) -> P,
         denial: impl Fn(Denied) -> Denied,
     ) -> Result<P, Denied> {
@@ -142,7 +142,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         mut missed: Miss,
         (mut now_nanos, mut now): (u64, T::Now),
         reserve: u64,
-        ask: impl Fn(&WindowForecast) -> u64,
+        ask: impl Fn(&WindowCounts) -> u64,
     ) -> Result<Granted, Denied> {
         let mut contender = self.word.contender();
         loop {
@@ -185,7 +185,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         seen: u64,
         now: &T::Now,
         reserve: u64,
-        ask: &impl Fn(&WindowForecast) -> u64,
+        ask: &impl Fn(&WindowCounts) -> u64,
         contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
         if is_gated(seen) {
@@ -197,7 +197,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         let counted = self.counter.counted(word, now);
         let together = ask(&counted);
         let permits = together.saturating_sub(reserve);
-        let after = WindowForecast { current: counted.current.saturating_add(permits), ..counted };
+        let after = WindowCounts { current: counted.current.saturating_add(permits), ..counted };
         let grant = Grant { permits, forecast: Forecast::Window(after) };
         if permits == 0 {
             return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));

@@ -24,7 +24,6 @@ use crate::contention::HotWord;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::undo::{Debit, Undo};
 use crate::sync::Ordering::{AcqRel, Relaxed};
@@ -38,6 +37,7 @@ use crate::wait::place::Demand;
 use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 use crate::window::revert::revert_beneath_the_gate;
+use crate::window_counts::WindowCounts;
 
 use super::beside::Beside;
 use super::outcome::{AtTheGate, Granted, refused};
@@ -231,7 +231,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
         let next = with_gate(self.counter.plus(word, turn.permits, now), turn.has_others);
         let current = counted.current.saturating_add(turn.permits);
-        let forecast = Forecast::Window(WindowForecast { current, ..counted });
+        let forecast = Forecast::Window(WindowCounts { current, ..counted });
         // While a change goes on, nothing is known of what comes back.
         let before = if changes.is_some() { seen } else { next };
         let charged = Charged { before, after: next, changes: changes.unwrap_or(0) };
@@ -262,11 +262,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(super) fn ask_at_the_gate(
         &self,
         (now_nanos, now): (u64, &T::Now),
-        ask: &impl Fn(&WindowForecast) -> u64,
+        ask: &impl Fn(&WindowCounts) -> u64,
     ) -> AtTheGate {
         let (seen, counted) = self.counted_at_the_gate(now);
         // What there is belongs to those in line.
-        let permits = ask(&WindowForecast { current: counted.limit, previous: 0, ..counted });
+        let permits = ask(&WindowCounts { current: counted.limit, previous: 0, ..counted });
         if permits == 0 {
             let grant = Grant { permits, forecast: Forecast::Window(counted) };
             return AtTheGate::Answered(Ok(Granted { grant, seen, written: seen }));
@@ -291,7 +291,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Returns the word as it is, but for the gate, and its counts.
-    fn counted_at_the_gate(&self, now: &T::Now) -> (u64, WindowForecast) {
+    fn counted_at_the_gate(&self, now: &T::Now) -> (u64, WindowCounts) {
         let seen = opened(self.load());
         (seen, self.counted_at(seen, now))
     }

@@ -1,6 +1,4 @@
-//! The forecast of a limiter that counts by windows of time.
-
-use super::known::KnownForecast;
+//! The arithmetic of windows: what counts now, whether a request fits, and how long it has to wait.
 
 /// The counts of the current window and of the previous one, and what they will be worth.
 ///
@@ -13,7 +11,7 @@ use super::known::KnownForecast;
 ///
 /// A decision rounds nothing; `used` as an integer is rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WindowForecast {
+pub(crate) struct WindowCounts {
     pub(crate) limit: u64,
     /// Permits granted in the current window.
     pub(crate) current: u64,
@@ -26,7 +24,7 @@ pub(crate) struct WindowForecast {
     pub(crate) slides: bool,
 }
 
-impl WindowForecast {
+impl WindowCounts {
     /// Returns whether `permits` more are within the limit.
     #[inline]
     pub(crate) fn fits(&self, permits: u64) -> bool {
@@ -42,16 +40,6 @@ impl WindowForecast {
             return self.current;
         }
         self.current.saturating_add(self.weight().div_ceil(u128::from(self.length_nanos)) as u64)
-    }
-
-    /// Returns the forecast looked up for a request for `permits`.
-    pub(crate) fn known(&self, permits: u64) -> KnownForecast {
-        KnownForecast {
-            limit: self.limit,
-            used: self.used(),
-            reset_nanos: self.wait_nanos(self.limit),
-            retry_nanos: self.wait_nanos(permits),
-        }
     }
 
     /// Returns the least wait after which `permits`, at most the limit, are within the limit.
@@ -73,7 +61,7 @@ impl WindowForecast {
     /// Returns the least wait after which requests for `permits` in all can have been granted, of any number; `None` if
     /// windows slide.
     #[cfg(feature = "wait")]
-    pub(super) fn wait_nanos_in_parts(&self, permits: u64) -> Option<u64> {
+    pub(crate) fn wait_nanos_in_parts(&self, permits: u64) -> Option<u64> {
         if self.slides || self.limit == 0 {
             return None;
         }
@@ -110,31 +98,31 @@ mod tests {
 
     const LENGTH: u64 = 40;
 
-    fn counted(limit: u64, current: u64, previous: u64, left_nanos: u64) -> WindowForecast {
-        WindowForecast { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
+    fn counted(limit: u64, current: u64, previous: u64, left_nanos: u64) -> WindowCounts {
+        WindowCounts { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
     }
 
     #[cfg(feature = "wait")]
     #[test]
     fn each_fixed_window_grants_its_limit() {
-        let fixed = WindowForecast { slides: false, ..counted(10, 4, 0, 7) };
+        let fixed = WindowCounts { slides: false, ..counted(10, 4, 0, 7) };
         let wait = |permits| fixed.wait_nanos_in_parts(permits);
         assert_eq!([6, 7, 16, 17, 26, 27].map(wait), [0, 7, 7, 47, 47, 87].map(Some));
         assert_eq!(counted(10, 4, 0, 7).wait_nanos_in_parts(27), None);
-        assert_eq!(WindowForecast { limit: 0, ..fixed }.wait_nanos_in_parts(1), None);
+        assert_eq!(WindowCounts { limit: 0, ..fixed }.wait_nanos_in_parts(1), None);
         assert_eq!(wait(u64::MAX), Some(u64::MAX));
     }
 
     /// Moves the time forward, one nanosecond after the other.
-    fn after(counted: WindowForecast, wait_nanos: u64) -> WindowForecast {
+    fn after(counted: WindowCounts, wait_nanos: u64) -> WindowCounts {
         (0..wait_nanos).fold(counted, |counted, _| match counted.left_nanos {
-            0 | 1 => WindowForecast {
+            0 | 1 => WindowCounts {
                 current: 0,
                 previous: if counted.slides { counted.current } else { 0 },
                 left_nanos: LENGTH,
                 ..counted
             },
-            left => WindowForecast { left_nanos: left - 1, ..counted },
+            left => WindowCounts { left_nanos: left - 1, ..counted },
         })
     }
 
@@ -146,7 +134,7 @@ mod tests {
                     for left in (1..=LENGTH).step_by(3) {
                         let previous = if slides { previous } else { 0 };
                         let state =
-                            WindowForecast { slides, ..counted(limit, current, previous, left) };
+                            WindowCounts { slides, ..counted(limit, current, previous, left) };
                         for permits in 1..=limit {
                             let wait = state.wait_nanos(permits);
                             assert!(after(state, wait).fits(permits), "{state:?} {permits} {wait}");
@@ -173,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_largest_counts_and_lengths_do_not_overflow() {
-        let widest = WindowForecast {
+        let widest = WindowCounts {
             limit: u64::MAX,
             current: u64::MAX,
             previous: u64::MAX,
