@@ -54,7 +54,7 @@
 // level as that refill left it finds the capacity reserved. Capacity that was never filled is
 // released as if it had never been reserved. (4) Releasing capacity raises the clamp, and could
 // uncover what the word has earned and cut off: what it earned *before* the capacity was empty
-// must not come back. So the word is settled first: what is cut off at an instant at which the
+// must not come back. So the word is cut first: what is cut off at an instant at which the
 // capacity was empty and held by no other call is cut off for good. From that instant on `all` is
 // below the capacity by the amount released, so what is uncovered has been earned since, and fits.
 // This also holds under the terms of a change in progress: cutting off moves the word, so the
@@ -91,7 +91,7 @@
 // reserved, and earns nothing, until a call checks. After a time in which the limiter was full,
 // the burst may lack what was spent from shards since their last refill. A refused request
 // releases the empty capacity that it needs, so nothing is missing for long. A call that refills
-// from a full root, or settles one, while another call has reserved capacity and not yet filled
+// from a full root, or cuts one, while another call has reserved capacity and not yet filled
 // it, cuts off as much as that capacity holds.
 
 // The documented page has the public methods in the order of these modules.
@@ -110,9 +110,9 @@ mod leaving;
 mod line;
 mod per_cpu;
 mod refill_size;
+mod release;
 mod reserved;
 mod root_access;
-mod settle;
 mod shard_word;
 mod shards;
 

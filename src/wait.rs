@@ -36,7 +36,7 @@
 //
 // | file | |
 // |---|---|
-// | [`line`] | what happens under the lock: settle, stand, leave, close |
+// | [`line`] | what happens under the lock: serve, stand, leave, close |
 // | [`line_lock`] | the lock, as a part of the limiter, and hints for callers that try |
 // | [`line_handle`] | the line as its users ask about it, bound it and close it |
 // | [`limits`] | the bounds of a line |
@@ -60,7 +60,7 @@
 // # Protocol
 //
 // ```text
-// settle    under the lock, at a reading of the clock:
+// serve     under the lock, at a reading of the clock:
 //             a reservation is at the front, or the instant has come that one was told
 //                                   one CAS charges it as of that instant; again
 //             nobody in line        open the gate
@@ -68,31 +68,31 @@
 //                                   closed if others wait; again with the next one
 //             the first is not due  close the gate; if its turn is after its deadline, refuse it, and
 //                                   again with the next one
-// stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
-// wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
-// leave     lock, unlink, settle
+// stand     lock, read the clock, go to the end of the line, serve, arm a timer, unlock
+// wake up   lock, read the clock, serve; granted, or refused, or arm the timer again
+// leave     lock, unlink, serve
 // give back lock if the gate is closed, lower the level, let `since` be noted anew, wake the first
-// reserve   finds the gate closed: lock, settle; if somebody is left, foresee the turn behind all,
+// reserve   finds the gate closed: lock, serve; if somebody is left, foresee the turn behind all,
 //           take a place with that instant, unlock
-// try       finds the gate closed: settles for the others if the lock is free, then is denied
-// change    (of the terms) keeps the gate; then locks, and settles under the new terms
+// try       finds the gate closed: serves the others if the lock is free, then is denied
+// change    (of the terms) keeps the gate; then locks, and serves under the new terms
 // ```
 //
 // The protocol is the same for each kind of limiter; what a turn is, is the limiter's:
 // `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`; and for limiters whose words
 // have no gate, `wait/outside.rs`.
 //
-// Every change of the line ends with a settling, and only a settling moves the gate. So, when the
+// Every change of the line ends with a serving, and only a serving moves the gate. So, when the
 // lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
 // may leave it closed for nobody; the next call that tries, or arrives, opens it.)
 //
-// The line notes `since`: the reading of the first settling since its first has been first and nothing
+// The line notes `since`: the reading of the first serving since its first has been first and nothing
 // was given back. That one is charged as of its own turn, and not as of the moment at which somebody
-// came to settle: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
-// loses nothing. A window has no `since`: it counts a grant when somebody comes to settle. Nor has a
-// [line outside](outside): its limiter charges at the reading of the settling.
+// came to serve: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
+// loses nothing. A window has no `since`: it counts a grant when somebody comes to serve. Nor has a
+// [line outside](outside): its limiter charges at the reading of the serving.
 //
-// A reservation has neither a waker nor a timer, and its instant does not move: so a settling always charges
+// A reservation has neither a waker nor a timer, and its instant does not move: so a serving always charges
 // it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
 // and `bucket/foreseen.rs` and `window/counter/reserve_in_line.rs` for the bounds.
 //
@@ -107,15 +107,15 @@
 //
 // *Proof.* Let a waiter's cost be `n`, and the level before its grant `Z`. It counts at the
 // first instant `i` at which `A(i) >= max(base + n, A(since))`, where `base = max(Z, A(since) -
-// capacity)`; that is no later than the settler's reading. Then `base >= A(i - 1 ns) - capacity`: if
+// capacity)`; that is no later than the reading of the caller that serves. Then `base >= A(i - 1 ns) - capacity`: if
 // `A(i) = A(since)` by definition, and otherwise because `A(i - 1 ns) - capacity < base + n - capacity
 // <= base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
 // proof for other callers uses of an admission: the beginning as of the instant just before `i`, the end
 // as of `i`.
 //
-// `since` is the reading of a settling, which is under the lock. The caller was the first then, so it had
+// `since` is the reading of a serving, which is under the lock. The caller was the first then, so it had
 // come. Whatever is given back while the gate is closed is given back under the lock too, and makes the
-// next settling note `since` anew: so nothing was given back between that and the grant. (With the gate
+// next serving note `since` anew: so nothing was given back between that and the grant. (With the gate
 // open nobody was in line.) ∎
 //
 // So of an accrual in steps the first in line takes its permits from the step itself, of which those

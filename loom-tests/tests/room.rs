@@ -228,7 +228,7 @@ fn four_were_spent(limiter: &Sharded) -> u64 {
 /// The root records what it has cut off before it gets reserved capacity back: beside refills, and
 /// while the clock moves.
 #[test]
-fn a_root_is_settled_beside_draws() {
+fn a_root_is_cut_beside_draws() {
     let prepared = (FEW, four_were_spent as fn(&Sharded) -> u64);
     late_is_bounded(3, prepared, [&[Set(LATE), Ask(0, 32)], &[Ask(1, 28)]]);
     late_is_bounded(2, prepared, [&[Ask(0, 32)], &[Set(LATE), Ask(1, 28)]]);

@@ -226,7 +226,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         }
     }
 
-    /// Answers a caller that found the gate closed and needs `wanted`: settles for those in line,
+    /// Answers a caller that found the gate closed and needs `wanted`: serves those in line,
     /// and returns the word to try again from, with a reading of the clock, if nobody is left.
     #[cold]
     #[inline(never)]

@@ -296,16 +296,16 @@ where
     #[inline]
     fn unless_gated(&self, key: &K, permits: u64) -> Result<&S, Denied> {
         if permits > 0 && self.lines.count() > 0 {
-            self.settle_at_the_gate(key, permits)?;
+            self.serve_at_the_gate(key, permits)?;
         }
         Ok(&self.store)
     }
 
     #[cold]
     #[inline(never)]
-    fn settle_at_the_gate(&self, key: &K, permits: u64) -> Result<(), Denied> {
+    fn serve_at_the_gate(&self, key: &K, permits: u64) -> Result<(), Denied> {
         match self.at_known(key) {
-            Some(at_key) => at_key.settle_at_the_gate(permits),
+            Some(at_key) => at_key.serve_at_the_gate(permits),
             None => Ok(()),
         }
     }

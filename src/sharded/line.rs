@@ -71,7 +71,7 @@ impl ShardLine {
             // ORDERING: AcqRel. Release, so that the next caller that takes the capacity sees the
             // root as it was when that capacity was reserved and filled, or later: its load of the
             // root decides whether the capacity may be released. Acquire, to be the caller that
-            // sees it. On failure Relaxed, as for the load. (Where nothing has to be settled, the
+            // sees it. On failure Relaxed, as for the load. (Where nothing has to be cut, the
             // lock of changes orders as much, and no model can tell.)
             // MODEL: `room_given_back_was_empty`, `room_is_given_back_by_a_look_that_is_no_older`.
             if self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {

@@ -54,7 +54,7 @@ impl Reserved {
 
     /// Releases `permits` of reserved capacity that have no tokens in them.
     pub(crate) fn release(&self, permits: u64) {
-        // ORDERING: Release, so that it comes after the CAS or the load that settled the word, and
+        // ORDERING: Release, so that it comes after the CAS or the load that cut the word, and
         // after the CASes that took the capacity out of its shard.
         // MODEL: none; loom never moves a read-modify-write before what precedes it.
         self.reserved.fetch_sub(permits, Release);

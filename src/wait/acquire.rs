@@ -42,7 +42,7 @@ pin_project! {
     ///
     /// Callers are granted permits in the order of their first polls, whatever they ask for. A
     /// future that is not polled holds up no others for longer than until its own turn: those
-    /// behind it, or any call that tries, then settle for it.
+    /// behind it, or any call that tries, then serve it.
     ///
     /// # Examples
     ///

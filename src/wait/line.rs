@@ -50,7 +50,7 @@ struct Locked<'a> {
     retired: [Option<Waker>; 2],
 }
 
-/// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and
+/// Lets a caller try at the gate at `now_nanos`: serves those in line if the first is due and
 /// the lock is free. Returns whether the gate is open now.
 pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
     if !limiter.line_lock().may_be_due(now_nanos) {
@@ -58,7 +58,7 @@ pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
     }
     let Some(guard) = limiter.line_lock().line.try_lock() else { return false };
     let mut line = Locked::by(limiter, guard);
-    line.settle(limiter.now_nanos());
+    line.serve(limiter.now_nanos());
     line.line().order.first().is_none()
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn stand(
     // Noted before user code runs again, so that the caller leaves the line if that panics.
     let place = *noted.insert(line.push(permits, deadline_nanos));
     line.note_arrival(place, now_nanos, own_nanos);
-    let now_nanos = line.settle(now_nanos);
+    let now_nanos = line.serve(now_nanos);
     let standing = line.answer(place, noted, now_nanos, deadline_nanos, waker);
     Ok(untold.told(line, standing))
 }
@@ -128,7 +128,7 @@ pub(crate) fn ask(
     let deadline_nanos = if is_over { 0 } else { line.line().order.deadline_of(place) };
     let deadline_nanos = (deadline_nanos < u64::MAX).then_some(deadline_nanos);
     let now_nanos = limiter.now_nanos();
-    let now_nanos = line.settle(now_nanos);
+    let now_nanos = line.serve(now_nanos);
     let standing = line.answer(place, noted, now_nanos, deadline_nanos, waker);
     untold.told(line, standing)
 }
@@ -146,15 +146,15 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, place: Place) {
         }
         None => line.retired[0] = line.line().order.leave(place),
     }
-    line.settle_for_the_others();
+    line.serve_the_others();
 }
 
-/// Takes back a grant that a caller was not told of, if nothing was granted since. Settles then, under the
+/// Takes back a grant that a caller was not told of, if nothing was granted since. Serves then, under the
 /// lock: the gate is not to be opened over a caller that comes to stand in line meanwhile.
 pub(crate) fn take_back(limiter: &dyn TakesTurns, grant: Grant, charged: Charged) {
     let mut line = Locked::of(limiter);
     if line.undo(grant, charged) {
-        line.settle_for_the_others();
+        line.serve_the_others();
     }
 }
 
@@ -165,10 +165,10 @@ pub(crate) fn close(limiter: &dyn TakesTurns) {
     line.line().is_closed = true;
     let wakers = line.line().order.refuse_all(AcquireError::Closed);
     line.wakers.0.extend(wakers);
-    line.settle_for_the_others();
+    line.serve_the_others();
 }
 
-/// Settles anew after a change of the terms, or of the level: those in line may be due earlier, or
+/// Serves anew after a change of the terms, or of the level: those in line may be due earlier, or
 /// later, or never.
 #[cold]
 pub(crate) fn poke(limiter: &dyn TakesTurns) {
@@ -178,13 +178,13 @@ pub(crate) fn poke(limiter: &dyn TakesTurns) {
     let wakers = line.line().order.refuse_above(limiter.limit());
     line.wakers.0.extend(wakers);
     line.note_permits();
-    line.settle(now_nanos);
+    line.serve(now_nanos);
 }
 
-/// Settles after permits have come back otherwise than by time.
-pub(crate) fn settle(limiter: &dyn TakesTurns) {
+/// Serves after permits have come back otherwise than by time.
+pub(crate) fn serve(limiter: &dyn TakesTurns) {
     let mut line = Locked::of(limiter);
-    line.settle(limiter.now_nanos());
+    line.serve(limiter.now_nanos());
 }
 
 impl<'a> Locked<'a> {
@@ -249,7 +249,7 @@ impl<'a> Locked<'a> {
     /// Grants all that is due at `now_nanos`, in order, and leaves the gate as the line needs it.
     /// Refuses those at the front that are known to be too late, so that nobody waits for them. Returns
     /// the reading of the clock that it came to: a later one if the limiter was healed.
-    fn settle(&mut self, mut now_nanos: u64) -> u64 {
+    fn serve(&mut self, mut now_nanos: u64) -> u64 {
         let mut may_heal = true;
         loop {
             self.line().order.note_since(now_nanos);
@@ -307,22 +307,22 @@ impl<'a> Locked<'a> {
         }
     }
 
-    /// Settles after a caller has left, or permits that it was not told of have come back.
-    fn settle_for_the_others(&mut self) {
+    /// Serves after a caller has left, or permits that it was not told of have come back.
+    fn serve_the_others(&mut self) {
         self.note_permits();
         if self.line().order.first().is_none() {
             // Without the clock, which may panic.
             return self.limiter.open_gate();
         }
-        // Should the clock panic, any other call settles.
+        // Should the clock panic, any other call serves.
         self.note_due(0, 0);
         if std::thread::panicking() {
             // The caller leaves as it unwinds. A clock, or a limiter of the user, that panics once more
-            // would abort the process: so somebody else settles.
+            // would abort the process: so somebody else serves.
             let waker = self.line().order.disarm_first();
             return self.wakers.0.extend(waker);
         }
-        self.settle(self.limiter.now_nanos());
+        self.serve(self.limiter.now_nanos());
     }
 
     /// Notes for callers that try when it is the first one's turn.
@@ -339,7 +339,7 @@ impl<'a> Locked<'a> {
         Turn { permits, since_nanos, now_nanos, has_others, may_heal: true, told_nanos }
     }
 
-    /// Answers the caller at `place` after a settling at `now_nanos`. A caller whose deadline is before
+    /// Answers the caller at `place` after a serving at `now_nanos`. A caller whose deadline is before
     /// its turn leaves the line.
     fn answer(
         &mut self,
@@ -366,7 +366,7 @@ impl<'a> Locked<'a> {
             self.note_permits();
             // If it was the last, those ahead have their turns as before.
             self.line().last_turn = ahead;
-            self.settle(now_nanos);
+            self.serve(now_nanos);
             return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
         }
         if self.line().order.last() == Some(place) {

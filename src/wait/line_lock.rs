@@ -1,6 +1,6 @@
 //! The line as a part of its limiter: a lock, what it guards, and hints for callers that try.
 //!
-//! The order of the callers is in `order.rs`; who is granted when is decided by `settle` in
+//! The order of the callers is in `order.rs`; who is granted when is decided by `serve` in
 //! `line.rs`.
 
 use alloc::boxed::Box;
@@ -25,13 +25,13 @@ pub(crate) struct LineLock {
     pub(super) line: Lock<Option<Box<LineState>>>,
     /// Permits wanted by those in line, for answers of callers that find the line locked.
     pub(super) waiting: AtomicWord<u64>,
-    /// The turn of the first in line as of the last settling, and the reading of that; for callers
+    /// The turn of the first in line as of the last serving, and the reading of that; for callers
     /// that try, so that most of them need not lock the line.
     due_nanos: AtomicWord<u64>,
-    settled_nanos: AtomicWord<u64>,
+    served_nanos: AtomicWord<u64>,
     /// The turn of the last in line, as it was told when it came or asked last, or as of the last
     /// settling if it is the only one. An estimate: too late if it has left since or those ahead of
-    /// it have, too early if nobody came to settle. Means nothing while nobody stands in line.
+    /// it have, too early if nobody came to serve. Means nothing while nobody stands in line.
     end_nanos: AtomicWord<u64>,
 }
 
@@ -53,7 +53,7 @@ impl LineLock {
             line: Lock::new(None),
             waiting: AtomicWord::new(0),
             due_nanos: AtomicWord::new(0),
-            settled_nanos: AtomicWord::new(0),
+            served_nanos: AtomicWord::new(0),
             end_nanos: AtomicWord::new(0),
         }
     }
@@ -66,18 +66,18 @@ impl LineLock {
         let due_nanos = self.due_nanos.load(Relaxed);
         // ORDERING: Relaxed, as above.
         // MODEL: `nobody_overtakes_a_caller_in_line`.
-        let settled_nanos = self.settled_nanos.load(Relaxed);
-        now_nanos >= due_nanos || now_nanos.saturating_add(SKEW_NANOS) < settled_nanos
+        let served_nanos = self.served_nanos.load(Relaxed);
+        now_nanos >= due_nanos || now_nanos.saturating_add(SKEW_NANOS) < served_nanos
     }
 
-    /// Notes the turn of the first in line, as of a settling at `now_nanos`.
+    /// Notes the turn of the first in line, as of a serving at `now_nanos`.
     pub(super) fn note_due(&self, now_nanos: u64, due_nanos: u64) {
         // ORDERING: Relaxed, as in `may_be_due`.
         // MODEL: `nobody_overtakes_a_caller_in_line`.
         self.due_nanos.store(due_nanos, Relaxed);
         // ORDERING: Relaxed, as in `may_be_due`.
         // MODEL: `nobody_overtakes_a_caller_in_line`.
-        self.settled_nanos.store(now_nanos, Relaxed);
+        self.served_nanos.store(now_nanos, Relaxed);
     }
 
     /// Notes the turn of the last in line.
@@ -150,7 +150,7 @@ impl LineLock {
         self.give_back(|| true);
     }
 
-    /// Gives something back by `give_back`, which tells whether it did, while nobody settles; then wakes the
+    /// Gives something back by `give_back`, which tells whether it did, while nobody serves; then wakes the
     /// first in line that sleeps. Returns whether anything is back.
     ///
     /// Under the lock, as nobody is to be charged for it as of an instant before.

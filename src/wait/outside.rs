@@ -3,21 +3,21 @@
 //!
 //! ```text
 //! try       loads the gate: if it is open, asks the limiter
-//! settle    (of `line.rs`, under the lock) closes the gate, then asks the limiter for the first;
+//! serve     (of `line.rs`, under the lock) closes the gate, then asks the limiter for the first;
 //!             granted            opens the gate if nobody stands behind it
 //!             denied             the first is due once the wait that the limiter tells has passed
-//! update    changes the limiter, then locks the line and settles
+//! update    changes the limiter, then locks the line and serves
 //! ```
 //!
 //! **Theorem.** No caller of this line that starts after another one stands in it is granted permits
 //! before that one. (*After* is in the sense of the memory model: another thread learns of the caller
 //! in line by something that synchronizes with it.)
 //!
-//! *Proof.* A caller stands in line when its `stand` returns. That has settled: so it closed the gate,
+//! *Proof.* A caller stands in line when its `stand` returns. That has served: so it closed the gate,
 //! or found it closed, and did not open it. Only the holder of the lock moves the gate, and opens it
 //! when nobody is left, the other one included. The load of a call that happens after the `stand`
 //! reads that store or a later one, so it finds the gate closed until then, and the call does not
-//! reach the limiter; a caller that comes to stand is further behind, and a settling asks only for the
+//! reach the limiter; a caller that comes to stand is further behind, and a serving asks only for the
 //! first. ∎
 //!
 //! A call that had found the gate open may be granted permits after it was closed: it started before.
@@ -27,7 +27,7 @@
 //! brought.
 //!
 //! *Proof.* It locks the line after the change, whatever the gate is. Whoever stood in line by then is
-//! settled for. Whoever comes later locks the line after that, and asks the limiter under the lock. ∎
+//! served. Whoever comes later locks the line after that, and asks the limiter under the lock. ∎
 //!
 //! A look at the gate instead of the lock would not do: the gate is stored before the limiter is
 //! loaded, and the limiter before the gate, so both sides could find what was there before.
@@ -219,17 +219,14 @@ fn known_wait(denied: Denied) -> Option<u64> {
     denied.retry_after().map(units::nanos).filter(|nanos| *nanos > 0)
 }
 
-/// Settles for those in line, for a caller that has found the gate closed.
+/// Serves for those in line, for a caller that has found the gate closed.
 ///
 /// # Errors
 ///
 /// The denial of `permits`, if somebody still stands there.
 #[cold]
 #[inline(never)]
-pub(crate) fn settle_at_the_gate(
-    limiter: &impl HasOutsideLine,
-    permits: u64,
-) -> Result<(), Denied> {
+pub(crate) fn serve_at_the_gate(limiter: &impl HasOutsideLine, permits: u64) -> Result<(), Denied> {
     let now_nanos = limiter.line_nanos();
     if line::help(limiter, now_nanos) {
         return Ok(());

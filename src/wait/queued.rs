@@ -249,7 +249,7 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     #[inline]
     fn unless_gated(&self, permits: u64) -> Result<&L, Denied> {
         if permits > 0 && self.line.is_gated() {
-            outside::settle_at_the_gate(self, permits)?;
+            outside::serve_at_the_gate(self, permits)?;
         }
         Ok(&self.limiter)
     }

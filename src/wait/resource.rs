@@ -183,7 +183,7 @@ impl<R: Resource> ResourceLine<R> {
     /// a waker goes on from here, after all are granted.
     #[cold]
     pub fn serve(&self) {
-        line::settle(self);
+        line::serve(self);
     }
 
     /// Serves the line after a change of the limit: a caller that wants more than the new one is refused.

@@ -157,7 +157,7 @@ impl<L: Wait> KeepsLine for L {
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
-    /// Lock-free; does not allocate; reads the clock once. While others wait in line it locks that, settles
+    /// Lock-free; does not allocate; reads the clock once. While others wait in line it locks that, serves
     /// for them (see [`Wait`]), and may allocate its place; to find its window may take a step for each ahead.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`,
+//! The trait by which a line calls its limiter. (`serve` in `line.rs` calls it; `bucket/turns.rs`,
 //! the `turns.rs` of windows and `outside.rs` implement it.)
 
 use crate::decision::denied::Denied;
@@ -92,7 +92,7 @@ pub(crate) trait TakesTurns {
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
-    /// did. Leaves the gate as it is; the holder of the lock then settles.
+    /// did. Leaves the gate as it is; the holder of the lock then serves.
     fn undo(&self, charged: Charged) -> bool;
 
     /// Gives a reservation of `permits` back, if that is exact, and wakes the first in line then. Returns

@@ -15,8 +15,8 @@
 //
 // ```text
 // admit n    iff nobody stands in line and in_flight + n <= limit, by CAS: in_flight -> in_flight + n
-// end n      by fetch_sub: in_flight -> in_flight - n; then settles, if somebody stands in line
-// change     by CAS: limit -> the new one; then settles, as above
+// end n      by fetch_sub: in_flight -> in_flight - n; then serves, if somebody stands in line
+// change     by CAS: limit -> the new one; then serves, as above
 // ```
 //
 // | | |

@@ -245,7 +245,7 @@ where
         for shard in self.store.shards() {
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
-            self.store.settle(shard, now_nanos);
+            self.store.renew_terms(shard, now_nanos);
             self.store.note_change(shard);
             // A time no earlier than the horizon: otherwise evicted keys would be given a
             // second time what they have earned since.

@@ -9,7 +9,7 @@ use crate::limiter::Limiter;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::per_key::{Answer, Engine, Settled};
+use super::per_key::{Answer, Engine, RenewedTerms};
 
 /// A limiter of its own for each key, made by a function of the key.
 ///
@@ -128,7 +128,7 @@ where
         false
     }
 
-    fn settled(&self, (): &(), _: u64, _: u64) -> Option<Settled<()>> {
+    fn renewed_terms(&self, (): &(), _: u64, _: u64) -> Option<RenewedTerms<()>> {
         None
     }
 }

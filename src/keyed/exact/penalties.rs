@@ -16,7 +16,7 @@ use crate::time::clock::default::DefaultClock;
 
 use super::Keyed;
 use super::as_key::AsKey;
-use super::per_key::{Answer, Engine, Settled};
+use super::per_key::{Answer, Engine, RenewedTerms};
 
 /// A penalty for each key: 8 bytes for each that has offended, and nothing for the others.
 ///
@@ -177,7 +177,7 @@ impl<K, C: Clock> Engine<K> for Penalties<C> {
         false
     }
 
-    fn settled(&self, (): &(), _: u64, _: u64) -> Option<Settled<()>> {
+    fn renewed_terms(&self, (): &(), _: u64, _: u64) -> Option<RenewedTerms<()>> {
         None
     }
 }

@@ -22,7 +22,7 @@ pub enum Answer {
 
 /// Terms to go on with.
 #[derive(Clone, Debug)]
-pub struct Settled<T> {
+pub struct RenewedTerms<T> {
     pub terms: T,
     /// True if some keys start again from full.
     pub has_healed: bool,
@@ -118,10 +118,10 @@ pub trait Engine<K> {
     /// which evicted keys were full), or `None` if they are these. They are others if the
     /// horizon is further ahead than clocks differ, if the time is out of the range of the
     /// terms, or if no call can have left the level of an unknown key.
-    fn settled(
+    fn renewed_terms(
         &self,
         terms: &Self::Terms,
         horizon_nanos: u64,
         now_nanos: u64,
-    ) -> Option<Settled<Self::Terms>>;
+    ) -> Option<RenewedTerms<Self::Terms>>;
 }

@@ -171,7 +171,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             let KeyShard { terms, horizon_nanos, .. } = shard;
             let has_to_heal = match entry {
                 Some(entry) => self.limiter.is_impossible(terms, &entry.state, now_nanos),
-                None => self.limiter.settled(terms, *horizon_nanos, now_nanos).is_some(),
+                None => self.limiter.renewed_terms(terms, *horizon_nanos, now_nanos).is_some(),
             };
             if !has_to_heal {
                 return self.look_in(shard, entry, key, now_nanos, look);
@@ -277,7 +277,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             {
                 let shard = &mut *self.shard_of(place).write();
                 let now_nanos = self.limiter.now_nanos();
-                self.settle(shard, now_nanos);
+                self.renew_terms(shard, now_nanos);
                 self.note_change(shard);
                 if let Some(entry) = shard.table.find_equal_mut(place.home, &key) {
                     change(&shard.terms, &mut entry.state, now_nanos);

@@ -76,8 +76,8 @@ impl<'a, K: ToOwned + ?Sized> AtKey<'a, K> {
     /// # Errors
     ///
     /// The denial of `permits`, if somebody still stands there.
-    pub(super) fn settle_at_the_gate(&self, permits: u64) -> Result<(), Denied> {
-        if self.line.is_gated() { outside::settle_at_the_gate(self, permits) } else { Ok(()) }
+    pub(super) fn serve_at_the_gate(&self, permits: u64) -> Result<(), Denied> {
+        if self.line.is_gated() { outside::serve_at_the_gate(self, permits) } else { Ok(()) }
     }
 }
 
@@ -110,7 +110,7 @@ impl<K: ToOwned + ?Sized> HasOutsideLine for AtKey<'_, K> {
 
     fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied> {
         if permits > 0 {
-            self.settle_at_the_gate(permits)?;
+            self.serve_at_the_gate(permits)?;
         }
         self.ask(permits)
     }

@@ -11,7 +11,7 @@ use crate::time::clock::Clock;
 
 use super::QueuedKeys;
 
-/// Each call is the store's, unless somebody waits for its key. Then it settles for those who are due, if
+/// Each call is the store's, unless somebody waits for its key. Then it serves those who are due, if
 /// the lock of the line is free, and is denied if anybody is left.
 impl<S, K, C> KeyedLimiter<K> for QueuedKeys<S, K, C>
 where

@@ -73,7 +73,7 @@ impl<C: Clock> LineTable<C> {
             None => self.mark(&pair, place.fingerprint)?,
         };
         marked
-            .and_then(|marker| self.settle(&pair, place.fingerprint, marker, (tier, charge)))
+            .and_then(|marker| self.charge_marker(&pair, place.fingerprint, marker, (tier, charge)))
             .unwrap_or_else(|| self.ask_both(place, tier, charge))
     }
 
@@ -124,7 +124,7 @@ impl<C: Clock> LineTable<C> {
                 Err(full) => return Some(Err(full)),
             },
         };
-        self.settle(pair, fingerprint, marker, (tier, charge))
+        self.charge_marker(pair, fingerprint, marker, (tier, charge))
     }
 
     /// Places a marker of the key; `None` if another call took the slot first, or the key itself is
@@ -148,7 +148,7 @@ impl<C: Clock> LineTable<C> {
 
     /// Charges a marker of the key, if that is its only word.
     #[inline(always)]
-    fn settle<'a>(
+    fn charge_marker<'a>(
         &self,
         pair: &KeyLines<'a>,
         fingerprint: Fingerprint,

@@ -19,7 +19,7 @@ pub(crate) fn keep_longest_wait(limiter: &dyn TakesTurns) {
     let wakers = line.line().order.bound_waits(now_nanos, longest_nanos);
     line.wakers.0.extend(wakers);
     line.line().last_turn = None;
-    line.settle(now_nanos);
+    line.serve(now_nanos);
 }
 
 impl Locked<'_> {

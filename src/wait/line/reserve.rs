@@ -2,14 +2,14 @@
 //!
 //! A reservation is told the instant of its turn, as that is foreseen when it comes, and the instant is
 //! fixed: its permits may be used from then on, whatever becomes of the line. It has no thread and no
-//! waker. Whoever settles charges it, as of the instant that it was told:
+//! waker. Whoever serves charges it, as of the instant that it was told:
 //!
 //! * as soon as nobody waits ahead of it: then it is one that has found no line;
 //! * before anything else, once its instant has come: it may have been used. Those ahead of it are late then
-//!   (nobody settled in time, or a `force` or a change has put them off), and come after it.
+//!   (nobody served it in time, or a `force` or a change has put them off), and come after it.
 //!
 //! So the first in line is a caller whenever the lock is free, and somebody's timer brings the next
-//! settling. Until it is charged, a reservation has taken nothing, and can be cancelled exactly.
+//! serving. Until it is charged, a reservation has taken nothing, and can be cancelled exactly.
 
 use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;
@@ -32,7 +32,7 @@ pub(crate) fn book(
     longest_nanos: u64,
 ) -> Result<Option<Booked>, AcquireError> {
     let mut line = Locked::of(limiter);
-    let now_nanos = line.settle(limiter.now_nanos());
+    let now_nanos = line.serve(limiter.now_nanos());
     if line.line().order.first().is_none() {
         return Ok(None);
     }
@@ -67,7 +67,7 @@ pub(crate) fn take_back_reservation(limiter: &dyn TakesTurns, place: Place) -> O
     let mut line = Locked::of(limiter);
     let charged = line.line().order.take_reserved(place);
     if charged.is_none() {
-        line.settle_for_the_others();
+        line.serve_the_others();
     }
     charged
 }
@@ -116,7 +116,7 @@ impl Locked<'_> {
         while !self.line().admits(permits) {
             let Some(first) = self.line().order.first() else { return Ok(None) };
             self.refuse(first, AcquireError::Evicted);
-            now_nanos = self.settle(now_nanos);
+            now_nanos = self.serve(now_nanos);
         }
         let is_empty = self.line().order.first().is_none();
         Ok((!is_empty).then_some(now_nanos))

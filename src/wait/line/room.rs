@@ -21,18 +21,18 @@ impl Locked<'_> {
         }
         if !self.line().order.has_place() {
             // Nor is there if others leave: they keep their nodes until they are told.
-            now_nanos = self.settle(now_nanos);
+            now_nanos = self.serve(now_nanos);
             return Err(self.full(permits, now_nanos));
         }
         // Some of those in line may be due, also after each eviction.
-        now_nanos = self.settle(now_nanos);
+        now_nanos = self.serve(now_nanos);
         if self.line().limits.when_full == WhenLineFull::EvictOldest {
             self.check_deadline(permits, now_nanos, deadline_nanos)?;
             while !self.has_room(permits) && self.line().limits.admit(0, 0, permits) {
                 let lane = self.limiter.lane();
                 let Some(evictee) = self.line().order.evictee(lane) else { break };
                 self.refuse(evictee, AcquireError::Evicted);
-                now_nanos = self.settle(now_nanos);
+                now_nanos = self.serve(now_nanos);
             }
         }
         if self.has_room(permits) {

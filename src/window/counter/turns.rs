@@ -1,7 +1,7 @@
 //! The counter behind a line: grants to the first in line, what is given back of them, and the gate.
 //!
 //! The first in line is due at the first instant at which its permits are within the limit, and is
-//! counted in the window in which somebody comes to settle. A window forgets by itself, so nothing
+//! counted in the window in which somebody comes to serve. A window forgets by itself, so nothing
 //! is owed to a caller that is late: what the windows before would have granted is lost.
 //!
 //! **Theorem.** With waiting, too, no window grants more than the limit.
@@ -255,7 +255,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
     }
 
-    /// Answers a caller that found the gate closed: settles for those in line, and lets it try again
+    /// Answers a caller that found the gate closed: serves those in line, and lets it try again
     /// if nobody is left.
     #[cold]
     #[inline(never)]

@@ -40,7 +40,7 @@ impl Resource for LimitWord {
                 None => (seen.with_gate(true), ResourceTurn::NotYet),
             };
             // Closed already. Whoever has changed the word since it was closed found it so, and
-            // settles after this.
+            // serves after this.
             if next == seen {
                 return turn;
             }

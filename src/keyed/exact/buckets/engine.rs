@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::bucket::charge::{all_of, up_to};
 use crate::bucket::terms::Terms;
-use crate::keyed::exact::per_key::{Answer, Engine, Settled};
+use crate::keyed::exact::per_key::{Answer, Engine, RenewedTerms};
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
@@ -145,29 +145,33 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     }
 
     #[inline]
-    fn settled(
+    fn renewed_terms(
         &self,
         terms: &Arc<[Common]>,
         horizon_nanos: u64,
         now_nanos: u64,
-    ) -> Option<Settled<Arc<[Common]>>> {
+    ) -> Option<RenewedTerms<Arc<[Common]>>> {
         let is_behind = horizon_nanos.saturating_sub(now_nanos) > SKEW_NANOS;
         if !is_behind && terms.iter().all(|common| common.is_possible(common.unknown, now_nanos)) {
             return None;
         }
-        Some(settled(terms, horizon_nanos, now_nanos))
+        Some(renewed_terms(terms, horizon_nanos, now_nanos))
     }
 }
 
 /// Returns the terms to go on with from `now_nanos` on, without the horizon.
 #[cold]
 #[inline(never)]
-fn settled(terms: &[Common], horizon_nanos: u64, now_nanos: u64) -> Settled<Arc<[Common]>> {
+fn renewed_terms(
+    terms: &[Common],
+    horizon_nanos: u64,
+    now_nanos: u64,
+) -> RenewedTerms<Arc<[Common]>> {
     let mut has_healed = false;
-    let settled = terms.iter().map(|common| {
-        let settled = common.settled(horizon_nanos, now_nanos);
-        has_healed |= settled.has_healed;
-        settled.terms
+    let renewed = terms.iter().map(|common| {
+        let renewed = common.renewed_terms(horizon_nanos, now_nanos);
+        has_healed |= renewed.has_healed;
+        renewed.terms
     });
-    Settled { terms: settled.collect(), has_healed }
+    RenewedTerms { terms: renewed.collect(), has_healed }
 }

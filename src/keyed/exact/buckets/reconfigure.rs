@@ -7,7 +7,7 @@ use crate::bucket::carry::{Carry, Holding};
 use crate::bucket::level::Level;
 use crate::bucket::terms::Terms;
 use crate::decision::snapshot::Snapshot;
-use crate::keyed::exact::per_key::Settled;
+use crate::keyed::exact::per_key::RenewedTerms;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 
@@ -57,14 +57,14 @@ impl Common {
     /// Such a level may look like a debt now, as that of a key that had been kept would. If
     /// it is deeper than any call can have left it, the clock has gone back (or so far ahead
     /// that the word has wrapped): then all unknown keys start again from full.
-    pub(super) fn settled(&self, horizon_nanos: u64, now_nanos: u64) -> Settled<Common> {
+    pub(super) fn renewed_terms(&self, horizon_nanos: u64, now_nanos: u64) -> RenewedTerms<Common> {
         if self.terms.is_out_of_range(now_nanos) {
-            return Settled { terms: self.restarted(now_nanos), has_healed: true };
+            return RenewedTerms { terms: self.restarted(now_nanos), has_healed: true };
         }
         let unknown = self.fresh(horizon_nanos.max(now_nanos));
         let has_healed = !self.is_possible(unknown, now_nanos);
         let unknown = if has_healed { full(&self.terms, now_nanos) } else { unknown };
-        Settled { terms: Common { terms: self.terms, unknown }, has_healed }
+        RenewedTerms { terms: Common { terms: self.terms, unknown }, has_healed }
     }
 
     /// Returns the same terms from `now_nanos` on, if no key is known under them.

@@ -132,7 +132,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         now_nanos: u64,
     ) -> usize {
         let before = shard.table.len();
-        self.settle(shard, now_nanos);
+        self.renew_terms(shard, now_nanos);
         let places = shard.table.places();
         self.clear_places(shard, places, now_nanos);
         before - shard.table.len()
@@ -198,7 +198,7 @@ impl<K, L: Engine<K>> Store<K, L> {
 }
 
 impl<K, L: Engine<K>> KeyShard<K, L> {
-    /// Returns `now_nanos`, or the horizon if that is later. In a settled shard that is later
+    /// Returns `now_nanos`, or the horizon if that is later. In a shard whose terms are renewed that is later
     /// by no more than clocks differ.
     pub(in crate::keyed::exact) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
         now_nanos.max(self.horizon_nanos)

@@ -19,7 +19,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     ) where
         Q: AsKey<K> + ?Sized,
     {
-        self.settle(shard, now_nanos);
+        self.renew_terms(shard, now_nanos);
         let is_impossible = |entry: &KeyEntry<K, L::State>| {
             self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
         };
@@ -48,11 +48,13 @@ impl<K, L: Engine<K>> Store<K, L> {
     /// * If at that level a key had a debt that no call can have left, the clock has gone
     ///   back for good. A key that had been kept would heal, and start again from full; so do
     ///   the unknown keys, and that is counted.
-    pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
+    pub(in crate::keyed::exact) fn renew_terms(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
         let KeyShard { table, terms, horizon_nanos, number, changes, none_idle } = shard;
-        let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
+        let Some(renewed) = self.limiter.renewed_terms(terms, *horizon_nanos, now_nanos) else {
+            return;
+        };
         self.expect_idle_sooner(none_idle);
-        if settled.has_healed {
+        if renewed.has_healed {
             // States for whose terms the time is out of range start again under the new terms.
             let is_lost = |entry: &KeyEntry<_, _>| {
                 self.limiter.is_out_of_range(terms, &entry.state, now_nanos)
@@ -65,7 +67,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             *changes = changes.wrapping_add(1);
             self.count_healed();
         }
-        *terms = settled.terms;
+        *terms = renewed.terms;
         *horizon_nanos = now_nanos.min(*horizon_nanos);
     }
 

@@ -140,7 +140,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let none_idle = noted.or_else(|| {
             let shard = &mut *locked.shard.write();
             let now_nanos = self.limiter.now_nanos();
-            self.settle(shard, now_nanos);
+            self.renew_terms(shard, now_nanos);
             (!self.clear_due(shard, now_nanos)).then(|| shard.none_idle.clone())
         });
         if let Some(Range { start, end }) = none_idle {
@@ -156,7 +156,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let number = self.next_search.fetch_add(1, Relaxed) as usize % SHARDS;
         let shard = &mut *self.shards[number].shard.write();
         let now_nanos = self.limiter.now_nanos();
-        self.settle(shard, now_nanos);
+        self.renew_terms(shard, now_nanos);
         // The lock counts as one group.
         search.groups += 1;
         for _ in 0..shard.table.groups() {

@@ -157,7 +157,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     fn is_late_enough(&self, shard: &KeyShard<K, L>, reading_nanos: u64) -> bool {
         let KeyShard { terms, horizon_nanos, .. } = shard;
         reading_nanos >= *horizon_nanos
-            && self.limiter.settled(terms, *horizon_nanos, reading_nanos).is_none()
+            && self.limiter.renewed_terms(terms, *horizon_nanos, reading_nanos).is_none()
     }
 
     /// Returns whether the next key of the shard is likely to be a new one: the call for it then takes

@@ -61,7 +61,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     return Ok(call(&entry.state));
                 }
                 let now_nanos = self.limiter.now_nanos();
-                self.settle(shard, now_nanos);
+                self.renew_terms(shard, now_nanos);
                 let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
                 self.sweep_in_turn(shard, now_nanos);
                 if let Some(reserved) = self.has_room(shard, &mut search, now_nanos) {

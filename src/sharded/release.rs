@@ -1,4 +1,4 @@
-//! Settling: what the root has cut off for want of capacity is cut off for good, before capacity is
+//! Released capacity: what the root has cut off for want of capacity is cut off for good, before capacity is
 //! released to it.
 
 use crate::bucket::BucketCore;
@@ -30,11 +30,11 @@ impl<C: Clock> BucketCore<C, Reserved> {
             let (accrued, capacity) = (terms.accrued(now_nanos), self.capacity(&terms));
             let balance = seen.balance(accrued, capacity);
             let next = seen.spend(0, accrued, capacity);
-            let settled = if balance < 0 || next == seen {
+            let cut = if balance < 0 || next == seen {
                 // In this order: a change that has ended shows in the word. The model of both is
                 // `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
-                let is_settled = balance >= 0 && self.is_unchanging();
-                self.still(seen).map(|()| is_settled)
+                let is_cut = balance >= 0 && self.is_unchanging();
+                self.still(seen).map(|()| is_cut)
             } else {
                 // ORDERING: AcqRel, as for the CAS of `attempt`: this spends what exceeds the word's
                 // capacity. On failure Acquire, unlike there: the word found is the next one to
@@ -42,7 +42,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
                 // MODEL: `room_given_back_was_empty`.
                 self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(|_| true)
             };
-            match settled {
+            match cut {
                 Ok(false) => return false,
                 Ok(true) => {
                     self.line.reserved.release(permits);
