@@ -5,7 +5,7 @@
 //! one message, after another, with a clock that goes on whenever it likes. The models use nothing of the
 //! crate: they are the protocols written out, and small. So that they stay those of the engine, each also
 //! runs beside it, one call after the other (`drift.rs`, and the tests whose names have `of_the_engine`); all
-//! but shares of tenants, a line divided among tenants, shards of CPUs, and leases from a server. The last two say why not.
+//! but a line divided among tenants, shards of CPUs, and leases from a server. The last two say why not.
 //! Checked:
 //!
 //! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no

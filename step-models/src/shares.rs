@@ -41,6 +41,8 @@
 
 use crate::explore::{CLOCK, Found, Model};
 
+#[path = "shares/beside.rs"]
+mod beside;
 #[path = "shares/calls.rs"]
 mod calls;
 #[path = "shares/checks.rs"]
