@@ -24,6 +24,7 @@ use super::terms::Terms;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum Carry {
     /// The tokens stay, up to the new burst. A debt stays too.
     #[default]

@@ -20,14 +20,15 @@ use super::grant::Grant;
 /// use std::time::Duration;
 /// use sluicegate::penalty::Standing;
 ///
-/// let standing = Standing { limit: 10, used: 8, reset_after: Duration::from_secs(4) };
+/// let standing = Standing::new(10, 8, Duration::from_secs(4));
 /// let denied = standing.denial(3, Duration::from_millis(500));
 /// assert_eq!((denied.remaining(), denied.retry_after()), (Some(2), Some(Duration::from_millis(500))));
 ///
-/// let grant = Standing { used: 10, ..standing }.grant(2);
+/// let grant = Standing::new(10, 10, Duration::from_secs(5)).grant(2);
 /// assert_eq!((grant.permits(), grant.remaining(), grant.limit()), (2, 0, 10));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Standing {
     /// The most permits that can be granted at once; for a window, its limit.
     pub limit: u64,
@@ -38,6 +39,13 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Creates the standing of a limiter of which `used` permits of the `limit` cannot be taken now, and
+    /// that is full `reset_after` from now.
+    #[must_use]
+    pub const fn new(limit: u64, used: u64, reset_after: Duration) -> Self {
+        Standing { limit, used, reset_after }
+    }
+
     /// Returns a grant of `permits` that left the limiter in this standing.
     #[must_use]
     pub fn grant(self, permits: u64) -> Grant {

@@ -124,6 +124,7 @@ fn a_change_of_terms_counts_what_leases_hold() {
             Carry::Scale => 1_200,
             Carry::Reset => 1_600,
             Carry::Empty => 0,
+            _ => unreachable!("{carry:?} is not among these"),
         };
         assert_eq!(there, wanted);
         drop(lease);

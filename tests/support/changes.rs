@@ -40,6 +40,7 @@ impl Mirror {
             Carry::Keep => quarters(&balance, &new.token, &old.token),
             Carry::Scale => quarters(&balance, &new.capacity, &old.capacity),
             Carry::Empty => quarters(&balance.min(BigInt::ZERO), &new.token, &old.token),
+            _ => unreachable!("no model of {carry:?}"),
         };
         let part = quarters(&old.part(phase_nanos), &new.token, &old.token);
         let (held, phase_nanos) = match new.refill {

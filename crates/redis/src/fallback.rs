@@ -50,7 +50,7 @@ impl Fallback {
                 if granted > limit {
                     return Some(Err(Denied::TooLarge { limit, which: 0 }));
                 }
-                let standing = Standing { limit, used: granted, reset_after: Duration::ZERO };
+                let standing = Standing::new(limit, granted, Duration::ZERO);
                 Some(Ok(standing.grant(granted)))
             }
             Fallback::Local(limiter) => Some(match verb {

@@ -66,7 +66,19 @@ impl<A: LimitAlgorithm + ?Sized> LimitAlgorithm for std::boxed::Box<A> {
 }
 
 /// A call that has ended, as a [`LimitAlgorithm`] learns of it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate_flow::concurrency::{Aimd, LimitAlgorithm, Sample};
+///
+/// let mut aimd = Aimd::new().with_initial(30);
+/// aimd.sample(&Sample::new(Duration::from_millis(3), 15).dropped());
+/// assert!(aimd.limit() < 30);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sample {
     /// The time from the admission of the call to its end.
     pub rtt: Duration,
@@ -77,6 +89,27 @@ pub struct Sample {
     pub was_dropped: bool,
     /// The reading of the clock at its end, since the clock's origin.
     pub ended: Duration,
+}
+
+impl Sample {
+    /// Creates the sample of a call that succeeded in the time `rtt`, with so many permits in flight after
+    /// its admission. It ended at the clock's origin, until [`ended_at`](Sample::ended_at) says when.
+    #[must_use]
+    pub const fn new(rtt: Duration, in_flight: u64) -> Self {
+        Sample { rtt, in_flight, was_dropped: false, ended: Duration::ZERO }
+    }
+
+    /// Makes it the sample of a call that was refused or given up by whoever served it.
+    #[must_use]
+    pub const fn dropped(self) -> Self {
+        Sample { was_dropped: true, ..self }
+    }
+
+    /// Sets the reading of the clock at the end of the call.
+    #[must_use]
+    pub const fn ended_at(self, ended: Duration) -> Self {
+        Sample { ended, ..self }
+    }
 }
 
 /// Returns whether at least half of `limit` is in flight.

@@ -47,13 +47,10 @@ fn a_sample_tells_time_company_and_end_of_its_call() {
     first.end(Outcome::Success);
     adaptive.clock().advance(millis(7));
     second.end(Outcome::Dropped);
-    let expected = [(3, 3, false, 8), (8, 7, true, 15)];
-    let expected = expected.map(|(rtt, in_flight, was_dropped, ended)| Sample {
-        rtt: millis(rtt),
-        in_flight,
-        was_dropped,
-        ended: millis(ended),
-    });
+    let expected = [
+        Sample::new(millis(3), 3).ended_at(millis(8)),
+        Sample::new(millis(8), 7).dropped().ended_at(millis(15)),
+    ];
     assert_eq!(samples(&adaptive), expected);
     assert_eq!(adaptive.in_flight(), 0);
 }

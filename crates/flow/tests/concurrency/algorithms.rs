@@ -7,16 +7,12 @@ use sluicegate_flow::concurrency::{
     Aimd, ConcurrencyLimit, Gradient2, LimitAlgorithm, Sample, Vegas, Windowed,
 };
 
-fn call(rtt: Duration, in_flight: u64) -> Sample {
-    Sample { rtt, in_flight, was_dropped: false, ended: Duration::ZERO }
-}
-
 fn millis(millis: u64, in_flight: u64) -> Sample {
-    call(Duration::from_millis(millis), in_flight)
+    Sample::new(Duration::from_millis(millis), in_flight)
 }
 
 fn dropped(in_flight: u64) -> Sample {
-    Sample { was_dropped: true, ..millis(1, in_flight) }
+    millis(1, in_flight).dropped()
 }
 
 /// The limit after each of `samples`.
@@ -117,8 +113,8 @@ fn vegas_probes_again_and_at_other_moments_for_another_seed() {
 fn vegas_tells_the_calls_that_are_queued_to_one() {
     let limit = |queued: u64| {
         let mut vegas = Vegas::new().with_initial(64);
-        vegas.sample(&call(Duration::from_nanos(64 - queued), 64));
-        vegas.sample(&call(Duration::from_nanos(64), 64));
+        vegas.sample(&Sample::new(Duration::from_nanos(64 - queued), 64));
+        vegas.sample(&Sample::new(Duration::from_nanos(64), 64));
         vegas.limit()
     };
     let limits: Vec<u64> = (0..9).map(limit).collect();
@@ -212,8 +208,8 @@ impl LimitAlgorithm for &mut Kept {
 
 /// A call that ended at a time, all in milliseconds.
 fn at(ended: u64, rtt: u64, in_flight: u64, was_dropped: bool) -> Sample {
-    let ended = Duration::from_millis(ended);
-    Sample { was_dropped, ended, ..millis(rtt, in_flight) }
+    let sample = millis(rtt, in_flight).ended_at(Duration::from_millis(ended));
+    if was_dropped { sample.dropped() } else { sample }
 }
 
 #[test]
@@ -267,10 +263,10 @@ fn a_window_counts_calls_of_the_least_time() {
     let mut windowed = Windowed::new(&mut kept).with_least_samples(1);
     let least = Duration::from_micros(100);
     let ended = |seconds| Duration::from_secs(seconds);
-    windowed.sample(&Sample { ended: ended(1), ..call(least, 1) });
-    windowed.sample(&Sample { ended: ended(3), ..call(Duration::from_nanos(99_999), 1) });
-    windowed.sample(&Sample { ended: ended(4), ..call(least, 1) });
-    assert_eq!(kept.0, [Sample { ended: ended(4), ..call(least, 1) }]);
+    windowed.sample(&Sample::new(least, 1).ended_at(ended(1)));
+    windowed.sample(&Sample::new(Duration::from_nanos(99_999), 1).ended_at(ended(3)));
+    windowed.sample(&Sample::new(least, 1).ended_at(ended(4)));
+    assert_eq!(kept.0, [Sample::new(least, 1).ended_at(ended(4))]);
 }
 
 /// Options with anything in them.
@@ -300,11 +296,9 @@ fn any_sample() -> impl Strategy<Value = Sample> {
         (0..5_000_u64).prop_map(Duration::from_millis),
         prop::sample::select(vec![Duration::ZERO, Duration::MAX]),
     ];
-    (rtt, in_flight, any::<bool>(), ended).prop_map(|(rtt, in_flight, was_dropped, ended)| Sample {
-        rtt,
-        in_flight,
-        was_dropped,
-        ended,
+    (rtt, in_flight, any::<bool>(), ended).prop_map(|(rtt, in_flight, was_dropped, ended)| {
+        let sample = Sample::new(rtt, in_flight).ended_at(ended);
+        if was_dropped { sample.dropped() } else { sample }
     })
 }
 

@@ -204,7 +204,8 @@ fn feed(
         call.end(if was_dropped { Outcome::Dropped } else { Outcome::Success });
         others.end(Outcome::Ignored);
     } else {
-        let sample = Sample { rtt, in_flight, was_dropped, ended: Duration::ZERO };
+        let sample = Sample::new(rtt, in_flight);
+        let sample = if was_dropped { sample.dropped() } else { sample };
         adaptive.with_algorithm(|algorithm| algorithm.sample(&sample)).unwrap();
     }
 }

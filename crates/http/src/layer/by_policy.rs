@@ -132,7 +132,7 @@ fn denial(permits: u64, refused: &RefusalReason) -> Option<Denied> {
     match *refused {
         RefusalReason::Denied(denied) => Some(denied),
         RefusalReason::Penalized { retry_after } => {
-            let standing = Standing { limit: permits, used: permits, reset_after: retry_after };
+            let standing = Standing::new(permits, permits, retry_after);
             Some(standing.denial(permits, retry_after))
         }
         _ => None,

@@ -146,7 +146,7 @@ where
                 BodyEnd::Failed | BodyEnd::Dropped => NO_SAMPLE,
             })
         };
-        let standing = sluicegate::penalty::Standing { limit, used, reset_after: Duration::ZERO };
+        let standing = sluicegate::penalty::Standing::new(limit, used, Duration::ZERO);
         let charge = Charge::new(standing.grant(permits), move |outcome| {
             call.end(match outcome {
                 SUCCESS => Outcome::Success,

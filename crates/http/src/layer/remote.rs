@@ -96,7 +96,7 @@ pub enum RemoteFailure<'e, E> {
 ///         // ... a call over the network, which answers this, say:
 ///         let (limit, used, reset_after) = (100, 7, Duration::from_secs(1));
 /// #       let _ = key;
-///         Ok(Standing { limit, used, reset_after }.grant(permits))
+///         Ok(Standing::new(limit, used, reset_after).grant(permits))
 ///     }
 /// }
 ///

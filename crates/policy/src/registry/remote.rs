@@ -350,7 +350,7 @@ impl RemoteHandle {
                     self.slot.fallbacks.answered(true);
                 }
                 let limit = in_force.policy.kind.most_at_once();
-                let standing = Standing { limit, used: 0, reset_after: Duration::ZERO };
+                let standing = Standing::new(limit, 0, Duration::ZERO);
                 let pass = Pass::granted(standing.grant(permits));
                 Ok(RemotePass { pass, is_fallback: true })
             }

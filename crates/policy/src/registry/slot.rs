@@ -69,7 +69,7 @@ struct Asked {
 /// Returns the denial of a request during a penalty: nothing of the limit can be taken before its end, also
 /// by a request that is above the limit.
 fn penalized(limit: u64, permits: u64, left: Duration) -> Denied {
-    let standing = Standing { limit, used: limit, reset_after: left };
+    let standing = Standing::new(limit, limit, left);
     standing.denial(permits.min(limit), left)
 }
 

@@ -28,7 +28,7 @@ impl Call {
             let [used, reset, retry] =
                 [used, reset, retry].map(|number| u64::try_from(number).ok());
             let reset_after = Duration::from_micros(reset?);
-            let standing = Standing { limit, used: used?, reset_after };
+            let standing = Standing::new(limit, used?, reset_after);
             match u64::try_from(granted) {
                 Ok(granted) if granted > self.permits => None,
                 Ok(granted) => Some(Ok(granted)),

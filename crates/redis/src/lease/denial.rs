@@ -60,15 +60,14 @@ impl CachedDenial {
     ) -> Option<Denied> {
         let missing = permits.checked_sub(held)?;
         let reply = Reply::new(&self.reply)?;
-        let Standing { limit, used, reset_after } = terms.limit.terms().standing(&reply)?;
+        let Standing { limit, used, reset_after, .. } = terms.limit.terms().standing(&reply)?;
         if missing <= limit.saturating_sub(used) {
             return None;
         }
         let wait = terms.limit.terms().retry_after(&reply, missing)?;
         let passed = since(self.received, now);
         let used = limit - limit.saturating_sub(used).saturating_add(held).min(limit);
-        let standing =
-            Standing { limit, used, reset_after: reset_after.saturating_sub(passed).max(wait) };
+        let standing = Standing::new(limit, used, reset_after.saturating_sub(passed).max(wait));
         // More than nothing, or callers would spin.
         let wait = wait.saturating_sub(passed).max(Duration::from_nanos(1));
         Some(standing.denial(permits, wait))

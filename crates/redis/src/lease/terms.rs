@@ -31,7 +31,7 @@ impl LeaseTerms {
     /// Returns a grant of `permits` that left so many permits, here and on the server.
     pub(super) fn grant(&self, permits: u64, left: u64, reset_after: Duration) -> Grant {
         let limit = self.limit.limit();
-        Standing { limit, used: limit - left.min(limit), reset_after }.grant(permits)
+        Standing::new(limit, limit - left.min(limit), reset_after).grant(permits)
     }
 
     /// Returns the server's answer, beside a lease that holds so many permits more.

@@ -87,11 +87,7 @@ impl Terms for Cells {
         let &[_, ahead] = reply.state else { return None };
         let left = i128::from(self.capacity) - i128::from(ahead);
         let used = i128::from(self.limit()) - left.div_euclid(i128::from(self.interval));
-        Some(Standing {
-            limit: self.limit(),
-            used: u64::try_from(used).ok()?,
-            reset_after: self.wait(reply, 0)?,
-        })
+        Some(Standing::new(self.limit(), u64::try_from(used).ok()?, self.wait(reply, 0)?))
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {

@@ -66,11 +66,11 @@ impl Terms for IntervalBucket {
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, tokens] = reply.state else { return None };
         let used = i128::from(self.limit()) - i128::from(tokens);
-        Some(Standing {
-            limit: self.limit(),
-            used: u64::try_from(used).ok()?,
-            reset_after: self.wait(reply, i64::try_from(self.limit()).ok()?)?,
-        })
+        Some(Standing::new(
+            self.limit(),
+            u64::try_from(used).ok()?,
+            self.wait(reply, i64::try_from(self.limit()).ok()?)?,
+        ))
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {

@@ -75,11 +75,11 @@ impl Terms for SmoothBucket {
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let left = Left::of(reply)?;
         let limit = i64::try_from(self.limit()).ok()?;
-        Some(Standing {
-            limit: self.limit(),
-            used: u64::try_from(limit.checked_sub(left.after(0))?).ok()?,
-            reset_after: self.wait(reply, limit.checked_sub(left.tokens)?)?,
-        })
+        Some(Standing::new(
+            self.limit(),
+            u64::try_from(limit.checked_sub(left.after(0))?).ok()?,
+            self.wait(reply, limit.checked_sub(left.tokens)?)?,
+        ))
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {

@@ -36,7 +36,7 @@ impl Window {
 /// until the request can be granted, both in microseconds.
 fn standing(limit: u64, reply: &Reply) -> Option<Standing> {
     let &[used, reset, ..] = reply.state else { return None };
-    Some(Standing { limit, used: u64::try_from(used).ok()?, reset_after: micros_of(reset)? })
+    Some(Standing::new(limit, u64::try_from(used).ok()?, micros_of(reset)?))
 }
 
 fn retry_after(reply: &Reply) -> Option<Duration> {

@@ -146,11 +146,11 @@ impl Reply {
                 Denied::TooLarge { limit: limit.saturating_sub(kept), which }
             }
             denied => {
-                let standing = Standing {
-                    limit: denied.limit()?,
-                    used: denied.limit()?.saturating_sub(denied.remaining()?),
-                    reset_after: denied.reset_after()?,
-                };
+                let standing = Standing::new(
+                    denied.limit()?,
+                    denied.limit()?.saturating_sub(denied.remaining()?),
+                    denied.reset_after()?,
+                );
                 let left = left(standing).saturating_sub(kept);
                 let above = lowered(standing, left, standing.limit.saturating_sub(kept));
                 above.denial(permits, denied.retry_after()?)
@@ -164,7 +164,7 @@ fn above(grant: &Grant, kept: u64) -> Standing {
     let limit = grant.limit().saturating_sub(kept);
     let left = grant.remaining().saturating_sub(kept);
     let reset_after = grant.reset_after();
-    Standing { limit, used: limit.saturating_sub(left), reset_after }
+    Standing::new(limit, limit.saturating_sub(left), reset_after)
 }
 
 fn left(standing: Standing) -> u64 {
@@ -174,7 +174,7 @@ fn left(standing: Standing) -> u64 {
 /// Returns the standing with so many permits left, and a limit of at most `limit`.
 fn lowered(standing: Standing, left: u64, limit: u64) -> Standing {
     let limit = standing.limit.min(limit);
-    Standing { limit, used: limit.saturating_sub(left), ..standing }
+    Standing::new(limit, limit.saturating_sub(left), standing.reset_after)
 }
 
 /// Returns the denial of a request for which two buckets together have so many permits `remaining`, and grant no more
@@ -186,7 +186,7 @@ fn within(denied: Denied, remaining: Option<u64>, most: u64, permits: u64) -> De
         }
         (Denied::Wait(_), Some(reset_after), Some(retry_after)) => {
             let used = most.saturating_sub(remaining.unwrap_or(0));
-            Standing { limit: most, used, reset_after }.denial(permits, retry_after)
+            Standing::new(most, used, reset_after).denial(permits, retry_after)
         }
         _ => denied,
     }

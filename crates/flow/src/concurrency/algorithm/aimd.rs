@@ -27,15 +27,10 @@ use super::{LimitAlgorithm, Sample, is_used, within};
 /// use sluicegate_flow::concurrency::{Aimd, LimitAlgorithm, Sample};
 ///
 /// let mut aimd = Aimd::new().with_initial(30);
-/// let success = Sample {
-///     rtt: Duration::from_millis(3),
-///     in_flight: 15,
-///     was_dropped: false,
-///     ended: Duration::ZERO,
-/// };
+/// let success = Sample::new(Duration::from_millis(3), 15);
 /// aimd.sample(&success);
 /// assert_eq!(aimd.limit(), 31);
-/// aimd.sample(&Sample { was_dropped: true, ..success });
+/// aimd.sample(&success.dropped());
 /// assert_eq!(aimd.limit(), 27); // 31 x 0.9, rounded down
 /// ```
 #[doc(alias = "AIMDLimit")]

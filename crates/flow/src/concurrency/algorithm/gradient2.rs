@@ -41,12 +41,7 @@ const DECAY: f64 = 0.95;
 /// use sluicegate_flow::concurrency::{Gradient2, LimitAlgorithm, Sample};
 ///
 /// let mut gradient = Gradient2::new().with_initial(100).with_smoothing(1.0);
-/// let of_millis = |millis| Sample {
-///     rtt: Duration::from_millis(millis),
-///     in_flight: 100,
-///     was_dropped: false,
-///     ended: Duration::ZERO,
-/// };
+/// let of_millis = |millis| Sample::new(Duration::from_millis(millis), 100);
 /// for _ in 0..10 {
 ///     gradient.sample(&of_millis(10));
 /// }

@@ -40,12 +40,7 @@ use super::{LimitAlgorithm, Sample, is_used, nanos, within};
 /// use sluicegate_flow::concurrency::{LimitAlgorithm, Sample, Vegas};
 ///
 /// let mut vegas = Vegas::new().with_initial(10);
-/// let of_millis = |millis| Sample {
-///     rtt: Duration::from_millis(millis),
-///     in_flight: 10,
-///     was_dropped: false,
-///     ended: Duration::ZERO,
-/// };
+/// let of_millis = |millis| Sample::new(Duration::from_millis(millis), 10);
 /// vegas.sample(&of_millis(10)); // the shortest so far
 /// vegas.sample(&of_millis(10)); // nothing is queued
 /// assert_eq!(vegas.limit(), 16);

@@ -51,8 +51,7 @@ impl RemoteLimiter<str> for Database {
         }
         call.0 = None;
         let used = self.asked.fetch_add(1, Ordering::SeqCst) as u64 + permits;
-        let standing =
-            Standing { limit: 2, used: used.min(2), reset_after: Duration::from_secs(7) };
+        let standing = Standing::new(2, used.min(2), Duration::from_secs(7));
         if used <= 2 {
             return Ok(standing.grant(permits));
         }

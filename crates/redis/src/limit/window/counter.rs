@@ -100,11 +100,11 @@ impl Terms for SlidingCounter {
 
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let counts = self.counts(reply)?;
-        Some(Standing {
-            limit: self.window.limit,
-            used: u64::try_from(counts.used()).ok()?,
-            reset_after: counts.wait(self.window.limit),
-        })
+        Some(Standing::new(
+            self.window.limit,
+            u64::try_from(counts.used()).ok()?,
+            counts.wait(self.window.limit),
+        ))
     }
 
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {

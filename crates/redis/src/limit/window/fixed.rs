@@ -49,7 +49,7 @@ impl Terms for FixedWindow {
         let &[_, count] = reply.state else { return None };
         let used = u64::try_from(count).ok()?;
         let reset_after = if used == 0 { Duration::ZERO } else { self.retry_after(reply, 1)? };
-        Some(Standing { limit: self.window.limit, used, reset_after })
+        Some(Standing::new(self.window.limit, used, reset_after))
     }
 
     fn retry_after(&self, reply: &Reply, _permits: u64) -> Option<Duration> {
