@@ -50,7 +50,10 @@ pub use self::exact::as_key::{AsKey, Parts};
 #[cfg(feature = "keyed")]
 pub use self::exact::buckets::Buckets;
 #[cfg(feature = "keyed")]
-pub use self::exact::buckets::tiers::{OneTier, Tier, Tiers};
+#[doc(hidden)]
+pub use self::exact::buckets::tiers::Tier;
+#[cfg(feature = "keyed")]
+pub use self::exact::buckets::tiers::{OneTier, Tiers};
 #[cfg(feature = "keyed")]
 pub use self::exact::builder::KeyedBuilder;
 #[cfg(feature = "keyed")]
@@ -68,11 +71,13 @@ pub use self::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]
 pub use self::hot::HotKeys;
 #[cfg(feature = "alloc")]
+#[doc(hidden)]
 pub use self::hot::verbs::HotPlace;
 #[cfg(feature = "alloc")]
 pub use self::keyed_limiter::KeyedLimiter;
 pub use self::observe::Observe;
 #[cfg(feature = "alloc")]
+#[doc(hidden)]
 pub use self::prepay::KeyStore;
 #[cfg(feature = "wait")]
 pub use self::queued::QueuedKeys;

@@ -198,7 +198,22 @@ impl<S> HotKeys<S> {
     }
 
     /// Returns the place at `index`, wrapping around: for programs that assign threads to places
-    /// better than thread numbers do.
+    /// better than thread numbers do. Its `try_acquire(key, permits)` answers as
+    /// [`HotKeys::try_acquire`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{KeyTable, quota};
+    /// use sluicegate::keyed::HotKeys;
+    ///
+    /// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000)?;
+    /// let limiter = HotKeys::new(table);
+    /// for worker in 0..4 {
+    ///     limiter.place(worker).try_acquire("everybody's", 10)?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline(always)]
     pub fn place(&self, index: usize) -> HotPlace<'_, S> {
