@@ -1,4 +1,14 @@
 //! Limiters around other limiters: all of several, a switch, extra permits, counts.
+//!
+//! | type | for |
+//! |---|---|
+//! | `All` | a request that several limiters must grant |
+//! | [`Gate`], [`GateMode`] | a switch, turned live: the limiter decides, everything is granted, or everything is denied |
+//! | [`TopUp`] | permits that were bought or given, beyond the ones that a limiter earns |
+//! | [`Unlimited`] | a caller without a limit, among others that have one |
+//! | `Counted` | counts of grants and denials; `AnswerCounters` for a limiter of your own |
+//! | `Counts`, `DenialCounts`, `SettledCounts`, `WaitCounts`, `WaitBucket` | exporters of metrics: the values that a `Counted` has counted |
+//! | `StripedCounters` | counters of your own on a hot path |
 
 #[cfg(feature = "alloc")]
 pub(crate) mod all;

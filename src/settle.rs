@@ -1,4 +1,15 @@
-//! The verb of limiters whose grants can be settled.
+//! Permits given back: the use that is known only afterwards, and grants that are undone.
+//!
+//! | type | for |
+//! |---|---|
+//! | [`Settle`] | code that is generic over limiters whose grants can be settled |
+//! | [`Estimate`] | a call of which the use is known only at its end: unused permits come back |
+//! | `Estimates`, `Settling` | several limiters, each settled at an amount of its own |
+//! | [`Settled`], [`Unpaid`] | the permits that a settlement has moved, and those that it could not take |
+//! | [`Receipt`] | a grant that may be undone whole, as long as nothing else has happened to its limiter |
+//! | [`Detached`] | authors of a limiter that wraps another one |
+//!
+//! To begin with, take a [`SettleableBucket`](crate::bucket::SettleableBucket), or any window.
 
 pub(crate) mod estimate;
 #[cfg(feature = "alloc")]
