@@ -57,11 +57,6 @@ use core::hash::Hash;
 /// assert!(routes.try_acquire(&RouteRef { tenant: "ada", path: "/search" }, 1).is_err());
 /// assert!(routes.try_acquire(&RouteRef { tenant: "bob", path: "/search" }, 1).is_ok());
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "a `{Self}` does not name a key of type `{K}`",
-    label = "not the store's key, nor a borrowed form of it",
-    note = "a store of `String` is asked by `str`; a reference to the key itself always fits"
-)]
 pub trait AsKey<K>: Hash {
     /// Returns whether this form names `key`.
     fn is_key(&self, key: &K) -> bool;
