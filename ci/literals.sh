@@ -26,7 +26,7 @@ units="ns, us, ms, second, minute, hour"
 failed=0
 # The literal, and a part of what the compiler says of it; or nothing, if it is to compile.
 expect() {
-    echo "pub fn generic<T>(_: T) { let _ = sluicegate::$1; }" >"$package/src/lib.rs"
+    echo "pub fn generic<T>(_: T, variable: u64) { _ = variable; let _ = sluicegate::$1; }" >"$package/src/lib.rs"
     if said=$(CARGO_TARGET_DIR=$target cargo check -q --manifest-path "$package/Cargo.toml" 2>&1); then said=""; fi
     if [ -z "$2" ] && [ -z "$said" ]; then return; fi
     if [ -n "$2" ] && grep -qF "$2" <<<"$said"; then return; fi
@@ -47,5 +47,8 @@ expect 'quota!(5 / fortnight)' "must be $units or day, or a plural of the last f
 expect 'quota!(5 per second)' "the units are $units and day"
 expect 'rate!(0 / second)' "permits must be from 1 to 2^32"
 expect 'rate!(-1 / second)' "the units are $units and day"
+expect 'quota!(variable / second)' "TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_QUOTA_NEW"
+expect 'quota!(5 / second, burst variable)' "TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_QUOTA_NEW"
+expect 'rate!(variable / second)' "TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_RATE_NEW"
 expect 'rate!(5 / 2 fortnights)' "must be $units or day, or a plural of the last four"
 exit "$failed"

@@ -23,6 +23,8 @@ use super::text::unit::nanos_per;
 /// is from 1 ns to 100 years, and the rate is at most 2^31 permits a second. Text in the same syntax
 /// can be parsed at run time: see [`Rate`]'s `FromStr`.
 ///
+/// A variable does not compile; for that, call [`Rate::new`].
+///
 /// # Examples
 ///
 /// ```
@@ -50,8 +52,9 @@ macro_rules! rate {
         $crate::rate!($permits / 1 $unit)
     };
     ($permits:tt / $count:literal $unit:ident) => {{
-        // A named constant, because `cargo check` does not evaluate unnamed ones.
-        const __SLUICEGATE_RATE: $crate::Rate = $crate::literal::rate(
+        // A named constant, because `cargo check` does not evaluate unnamed ones. The compiler shows the name
+        // to a caller whose permits are a variable.
+        const TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_RATE_NEW: $crate::Rate = $crate::literal::rate(
             $permits,
             $count,
             ::core::stringify!($unit),
@@ -61,7 +64,7 @@ macro_rules! rate {
                 "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
             ),
         );
-        __SLUICEGATE_RATE
+        TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_RATE_NEW
     }};
     ($($other:tt)*) => {
         ::core::compile_error!(
@@ -92,6 +95,8 @@ macro_rules! rate {
 ///
 /// Text in the same syntax can be parsed at run time: see [`Quota`]'s `FromStr`.
 ///
+/// A variable does not compile; for that, call [`Quota::per_second`] and the like, or [`Quota::new`].
+///
 /// # Examples
 ///
 /// ```
@@ -119,15 +124,15 @@ macro_rules! quota {
         $crate::quota!($permits / 1 $unit $(, $part $value)*)
     };
     ($permits:tt / $count:literal $unit:ident $(, $part:ident $value:expr)* $(,)?) => {{
-        // A named constant, because `cargo check` does not evaluate unnamed ones.
-        const __SLUICEGATE_QUOTA: $crate::Quota = {
+        // A named constant, as in `rate!`.
+        const TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_QUOTA_NEW: $crate::Quota = {
             #[allow(unused_imports, reason = "only a part `refill` needs them")]
             use $crate::literal::{interval, smooth};
             let quota = $crate::Quota::new($crate::rate!($permits / $count $unit));
             $(let quota = $crate::__quota_part!($part quota, $value);)*
             quota
         };
-        __SLUICEGATE_QUOTA
+        TAKES_CONSTANTS_ONLY_OTHERWISE_CALL_QUOTA_NEW
     }};
     ($($other:tt)*) => {
         ::core::compile_error!(
