@@ -57,10 +57,10 @@ use self::waiting::WaitingForKey;
 /// use sluicegate::keyed::QueuedKeys;
 /// use sluicegate::wait::AcquireError;
 ///
-/// let users = KeyTable::<str>::with_keys(quota!(1_000 / second, burst 5), 10_000)?;
+/// let users = KeyTable::<str>::with_keys(quota!(10 / second, burst 5), 10_000)?;
 /// let users = QueuedKeys::<_, str>::new(users);
 /// users.acquire_blocking("ada", 5)?;
-/// // Blocks for a millisecond.
+/// // Blocks for a tenth of a second.
 /// users.acquire_blocking("ada", 1)?;
 /// // Blocks for no time at all: the permits would come too late.
 /// let refused = users.acquire("ada", 5).timeout(Duration::from_micros(10)).wait_blocking().unwrap_err();

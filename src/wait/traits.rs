@@ -45,9 +45,9 @@ use crate::limiter::Limiter;
 /// use sluicegate::{TokenBucket, Wait, quota};
 /// use sluicegate::wait::AcquireError;
 ///
-/// let bucket = TokenBucket::new(quota!(1_000 / second, burst 5));
+/// let bucket = TokenBucket::new(quota!(10 / second, burst 5));
 /// bucket.acquire_blocking(5)?;
-/// // Blocks for a millisecond.
+/// // Blocks for a tenth of a second.
 /// bucket.acquire_blocking(1)?;
 /// // Blocks for no time at all: the permits would come too late.
 /// let refused = bucket.acquire(5).timeout(Duration::from_micros(100)).wait_blocking().unwrap_err();
@@ -154,6 +154,21 @@ impl<L: Wait> KeepsLine for L {
 /// to come, and a reservation would fade from the start of its window instead of its instant. A
 /// `SlidingWindow`, a `MultiWindow` and the logs judge by the dates of all permits in the last `W`;
 /// one with a date to come would be counted in spans that end before it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+/// use sluicegate::wait::{AcquireError, Reserve};
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+/// assert_eq!(bucket.reserve(10)?.ready_after(), Duration::ZERO);
+/// // The permits are taken now; the caller may use them in 0.3 s.
+/// let reservation = bucket.reserve_within(3, Duration::from_secs(1))?;
+/// assert_eq!(reservation.ready_after(), Duration::from_millis(300));
+/// # Ok::<(), AcquireError>(())
+/// ```
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
