@@ -21,6 +21,21 @@ use super::terms::Terms;
 /// The treatment of a limiter's tokens when its quota changes live.
 ///
 /// With the feature `serde`, it is one of the words `keep`, `scale`, `reset` and `empty`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+/// use sluicegate::bucket::Carry;
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+/// bucket.try_acquire(5)?;
+/// bucket.reconfigure(quota!(100 / second), Carry::Keep);
+/// assert_eq!(bucket.peek(0)?.remaining(), 5);
+/// bucket.reconfigure(quota!(1_000 / second), Carry::Scale);
+/// assert_eq!(bucket.peek(0)?.remaining(), 50);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

@@ -103,6 +103,19 @@ impl Settle for Unlimited {
 }
 
 /// The treatment of requests by a [`Gate`].
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::{Gate, GateMode};
+///
+/// let gate = Gate::new(TokenBucket::new(quota!(1 / hour)));
+/// gate.set(GateMode::Open);
+/// assert!((0..100).all(|_| gate.try_acquire(1).is_ok()));
+/// gate.set(GateMode::Closed);
+/// assert!(gate.try_acquire(1).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GateMode {

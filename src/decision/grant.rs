@@ -11,6 +11,20 @@ use super::forecast::Forecast;
 ///
 /// Small and `Copy`. Describes the limiter right after the grant; derived values are computed on
 /// request.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+/// let grant = bucket.try_acquire(4)?;
+/// assert_eq!((grant.permits(), grant.remaining(), grant.limit()), (4, 6, 10));
+/// assert_eq!(grant.next_permit_after(), Some(Duration::from_millis(100)));
+/// assert_eq!(grant.reset_after(), Duration::from_millis(400));
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) permits: u64,

@@ -3,6 +3,20 @@
 use core::time::Duration;
 
 /// The outcome of an offence that was reported to a [`PenaltyBox`](crate::penalty::PenaltyBox).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::penalty::{Offence, PenaltyBox, PenaltyRule};
+/// use sluicegate::rate;
+///
+/// let rule = PenaltyRule::new(rate!(2 / hour), Duration::from_secs(600))?;
+/// let caller = PenaltyBox::new(rule);
+/// assert_eq!(caller.offend(1), Offence::Counted { remaining: 1 });
+/// assert!(caller.offend(1).is_penalized());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offence {

@@ -64,6 +64,18 @@ impl Settled {
 
 /// Permits that were used, and could not be charged when an [`Estimate`](crate::settle::Estimate) was settled:
 /// the debt of a bucket would have become too deep, or the count of a window too large for its word.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
+///
+/// let bucket = SettleableBucket::new(quota!(100 / hour, max_debt 50));
+/// let unpaid = bucket.try_acquire_settleable(100)?.settle(1_000).unwrap_err();
+/// assert!(unpaid.permits() >= 850);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {
     pub(crate) permits: u64,

@@ -123,6 +123,15 @@ impl TryFrom<Parts> for Snapshot {
 }
 
 /// Bytes or fields that are not a [`Snapshot`].
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::bucket::{Snapshot, SnapshotError};
+///
+/// let bytes = [7; Snapshot::LEN];
+/// assert_eq!(Snapshot::from_bytes(bytes), Err(SnapshotError::Version { version: 7 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {

@@ -98,6 +98,21 @@ pub struct TopKeys<K: ?Sized + ToOwned, S = RandomState> {
 }
 
 /// A key that is among those with the highest counts.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::TopKeys;
+///
+/// let top = Arc::new(TopKeys::<str>::new(10));
+/// let table = KeyTable::<str>::builder(quota!(10 / hour)).observer(Arc::clone(&top)).keys(1_000)?;
+/// assert!(table.try_acquire("ada", 3).is_ok());
+/// let first = &top.granted()[0];
+/// assert_eq!((&*first.key, first.count, first.error), ("ada", 3, 0));
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopKey<O> {

@@ -17,6 +17,20 @@ use crate::time::clock::Clock;
 ///
 /// With the feature `serde`, it is `"deny"`, `"admit"`, or a table of `share` and a quota, such as
 /// `{ "share": "1_000 / second" }`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate::keyed::WhenFull;
+///
+/// // Keys without space share 1,000 a second; without this, they are refused.
+/// let table = KeyTable::<str>::builder(quota!(10 / second))
+///     .when_full(WhenFull::Share(quota!(1_000 / second)))
+///     .keys(10_000)?;
+/// assert!(table.try_acquire("ada", 1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

@@ -18,6 +18,17 @@ use super::Sharded;
 /// runtime with a thread per core uses the core's index. Without `std` it is the only way to use
 /// more than one shard. The limiter is the same whichever shard is used. If it has
 /// [shards of CPUs](Sharded#shards-of-cpus), callers spend from these first.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Sharded, quota};
+///
+/// let limiter = Sharded::new(quota!(1_000_000 / second));
+/// for core in 0..4 {
+///     assert!(limiter.shard(core).try_acquire(1).is_ok());
+/// }
+/// ```
 pub struct Shard<'a, C> {
     pub(super) limiter: &'a Sharded<C>,
     pub(super) index: usize,

@@ -10,6 +10,20 @@ use crate::decision::grant::Grant;
 use crate::limiter::leaving::Leaving;
 
 /// A class of requests: its name, and the permits that it leaves.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::share::{Priorities, PriorityClass};
+///
+/// let classes = [("user", 0), ("batch", 40)]
+///     .map(|(name, reserve)| PriorityClass { name: name.into(), reserve });
+/// let priorities = Priorities::new(TokenBucket::new(quota!(100 / hour)), classes)?;
+/// assert!(priorities.try_acquire(1, 61).is_err());
+/// assert!(priorities.try_acquire(0, 61).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityClass {
     /// The name, which answers tell. Several classes may have one name: answers then tell only the reserve that
@@ -70,6 +84,21 @@ impl PriorityClass {
 ///
 /// Borrows the class, so that a refusal neither allocates nor counts who holds the name. To return it further than the
 /// classes live, take the `denied` of it.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::share::Priorities;
+///
+/// let bucket = TokenBucket::new(quota!(100 / hour));
+/// let priorities = Priorities::by_percent(bucket, [("user", 0), ("batch", 50)])?;
+/// assert!(priorities.try_acquire(1, 50).is_ok());
+/// let refused = priorities.try_acquire(1, 1).unwrap_err();
+/// assert_eq!((&*refused.class.name, refused.class.reserve), ("batch", 50));
+/// assert!(refused.denied.retry_after().is_some());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedClass<'a> {
     /// The class. A request of a class that there is not is refused as one of the last class.

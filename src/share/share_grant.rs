@@ -7,6 +7,23 @@ use crate::decision::grant::Grant;
 /// Its numbers are those of the way in which it was granted, and count what this tenant could get in the same way now:
 /// `remaining` is the largest request that would be granted so next, and `limit` the largest that ever can be. Permits
 /// that are kept for others count in neither.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::share::{Share, ShareGrant, Shares};
+///
+/// let tenants = [Share::new(quota!(10 / hour)).with_tenants(4)];
+/// let shares = Shares::<u32>::new(quota!(100 / hour), tenants)?;
+/// for _ in 0..2 {
+///     match shares.try_acquire(0, &7, 10)? {
+///         ShareGrant::Assured(grant) => assert_eq!(grant.remaining(), 0),
+///         ShareGrant::Borrowed(grant) => assert_eq!(grant.permits(), 10),
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareGrant {
     /// Within the tenant's share. The grant tells the rest of the share: `limit` is the assured burst.

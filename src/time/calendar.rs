@@ -34,6 +34,15 @@ use self::error::CalendarError;
 use self::weekday::Weekday;
 
 /// The length of the windows of a [`Calendar`].
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::calendar::{Calendar, CalendarUnit};
+///
+/// assert_eq!(Calendar::new(CalendarUnit::Month, "UTC")?, Calendar::months("UTC")?);
+/// # Ok::<(), sluicegate::calendar::CalendarError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CalendarUnit {

@@ -7,6 +7,23 @@ use crate::decision::denied::shown;
 
 /// The reason for which a caller that waited, or wanted to, was granted nothing. It has taken
 /// nothing either.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::AcquireError;
+///
+/// let bucket = TokenBucket::new(quota!(1 / hour));
+/// bucket.acquire_blocking(1)?;
+/// // An hour is too long, so nobody waits.
+/// match bucket.acquire(1).timeout(Duration::from_secs(5)).wait_blocking() {
+///     Err(AcquireError::TimedOut { retry_after }) => assert!(retry_after > Duration::from_secs(5)),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), AcquireError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AcquireError {

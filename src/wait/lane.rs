@@ -10,6 +10,18 @@ use std::sync::OnceLock;
 /// It is a weight, and not a rank: while callers of each priority wait, each has its part of the tenant's
 /// permits. So an important caller of one tenant takes nothing from another tenant, and an unimportant one is
 /// granted its permits some time.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::{LinePriority, LineWeights, Queued};
+///
+/// let bucket = TokenBucket::new(quota!(100 / second));
+/// let line = Queued::new(bucket).with_weights(LineWeights::new(100))?;
+/// line.tenant("ada").with_priority(LinePriority::High).acquire_blocking(1)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinePriority {

@@ -30,6 +30,18 @@ pub struct LineLimits {
 }
 
 /// The caller that is refused when a line is full.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::{LineLimits, WhenLineFull};
+///
+/// // Old requests have callers that may have left: room is made for a new one.
+/// let bucket = TokenBucket::new(quota!(100 / second));
+/// let limits = LineLimits::new().max_waiters(50).when_full(WhenLineFull::EvictOldest);
+/// bucket.line().set_limits(limits);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WhenLineFull {

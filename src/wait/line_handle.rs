@@ -10,6 +10,22 @@ use crate::wait::way_to_line::CountsAnswers;
 use crate::wait::way_to_line::{Answered, CountedLine};
 
 /// The line of callers that wait for a limiter.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::wait::AcquireError;
+///
+/// let bucket = TokenBucket::new(quota!(1 / hour));
+/// let line = bucket.line();
+/// assert_eq!((line.waiters(), line.permits()), (0, 0));
+///
+/// // Before the program ends: callers in line are refused, and permits that are there can be taken.
+/// line.close();
+/// assert!(bucket.acquire_blocking(1).is_ok());
+/// assert_eq!(bucket.acquire_blocking(1), Err(AcquireError::Closed));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     pub(super) line: CountedLine<'a>,

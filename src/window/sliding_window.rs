@@ -39,6 +39,23 @@ pub struct Padded(HotWord<u64, LineBeside>, LastDenial);
 
 /// Keeps the hot word beside the rest, for many limiters that are each rarely
 /// used, such as one per key. They have no line to wait in.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{SlidingWindow, rate};
+/// use sluicegate::clock::DefaultClock;
+/// use sluicegate::window::Compact;
+///
+/// struct User {
+///     requests: SlidingWindow<DefaultClock, Compact>,
+/// }
+///
+/// let clock = DefaultClock::default();
+/// let user = User { requests: SlidingWindow::compact(rate!(100 / minute), 10, clock)? };
+/// assert!(user.requests.try_acquire(100).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Debug)]
 pub struct Compact(AtomicWord<u64>, Changes);
 

@@ -64,6 +64,18 @@ pub struct AnswerCounters {
 }
 
 /// The sums of a [`Counted`](super::Counted).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::Counted;
+///
+/// let limiter = Counted::new(TokenBucket::new(quota!(10 / hour)));
+/// let _ = (limiter.try_acquire(7), limiter.try_acquire(7));
+/// let counts = limiter.counts();
+/// assert_eq!((counts.granted, counts.permits, counts.denied), (1, 7, 1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counts {
@@ -78,6 +90,18 @@ pub struct Counts {
 /// The denials of a [`Counted`](super::Counted) by kind, and what they asked for.
 ///
 /// The last four kinds are refusals of callers that wait (`AcquireError`).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::Counted;
+///
+/// let limiter = Counted::new(TokenBucket::new(quota!(10 / hour)));
+/// let _ = (limiter.try_acquire(10), limiter.try_acquire(1), limiter.try_acquire(11));
+/// let denials = limiter.denials();
+/// assert_eq!((denials.rate, denials.too_large, denials.total()), (1, 1, 2));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DenialCounts {
@@ -155,6 +179,20 @@ impl DenialCounts {
 
 /// The permits that settlements have moved: see [`Settled`](crate::settle::Settled) and
 /// [`Unpaid`](crate::settle::Unpaid).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
+/// use sluicegate::compose::Counted;
+/// use sluicegate::settle::Settle;
+///
+/// let tokens = Counted::new(SettleableBucket::new(quota!(10_000 / hour)));
+/// tokens.try_acquire_settleable(4_000)?.settle(2_500)?;
+/// assert_eq!(tokens.settled().given_back, 1_500);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SettledCounts {

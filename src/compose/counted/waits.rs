@@ -29,6 +29,22 @@ const fn bounds() -> [Duration; 27] {
 }
 
 /// The waits of callers that stood in line, in buckets. See [`Counted::waits`](super::Counted::waits).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, Wait, quota};
+/// use sluicegate::compose::Counted;
+///
+/// let bucket = Counted::new(TokenBucket::new(quota!(1_000 / second, burst 1)));
+/// for _ in 0..3 {
+///     bucket.acquire_blocking(1)?;
+/// }
+/// for bucket in bucket.waits().buckets() {
+///     println!("{} waited for at most {:?}", bucket.callers, bucket.bound);
+/// }
+/// # Ok::<(), sluicegate::wait::AcquireError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitCounts {
     buckets: [WaitBucket; BUCKETS],

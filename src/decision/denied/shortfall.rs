@@ -8,6 +8,20 @@ use crate::decision::forecast::Forecast;
 /// The permits that a refused request lacked, and the wait until they are there.
 ///
 /// Small and `Copy`; derived values are computed on request.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Denied, ManualClock, TokenBucket, quota};
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+/// bucket.try_acquire(8)?;
+/// let Err(Denied::Wait(shortfall)) = bucket.try_acquire(5) else { panic!("2 are left") };
+/// assert_eq!((shortfall.remaining(), shortfall.missing()), (2, 3));
+/// assert_eq!(shortfall.retry_after(), Duration::from_millis(300));
+/// # Ok::<(), Denied>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
     /// The amount that would have sufficed, in the units of the forecast.

@@ -11,6 +11,18 @@ use super::lines::LineTable;
 /// Number of slots of a [`KeyTable`](super::KeyTable), by what they hold.
 ///
 /// The slots of a table in use are not all read at one instant.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{KeyTable, quota};
+///
+/// let table = KeyTable::<str>::with_keys(quota!(10 / hour), 1_000)?;
+/// assert!(table.try_acquire("ada", 1).is_ok());
+/// let occupancy = table.occupancy();
+/// assert_eq!((occupancy.live, occupancy.expired), (1, 0));
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Occupancy {
@@ -27,6 +39,19 @@ pub struct Occupancy {
 }
 
 /// A live key of a [`KeyTable`](super::KeyTable), as far as the table knows it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{KeyTable, quota};
+///
+/// let table = KeyTable::<str>::with_keys(quota!(10 / hour), 1_000)?;
+/// assert!(table.try_acquire("ada", 5).is_ok());
+/// let entry = table.iter().next().expect("one key is live");
+/// assert!(entry.full_after() <= Duration::from_secs(31 * 60));
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableEntry {
     pub(super) fingerprint: u32,

@@ -22,6 +22,18 @@ use super::lines::{Hit, HitOrMiss, Judgement, Miss};
 ///
 /// A key that is used in several tiers has one level, in time: permits spent in one tier count in
 /// all.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{KeyTable, quota};
+///
+/// let table = KeyTable::<str>::builder(quota!(10 / hour)).tier(quota!(100 / hour)).keys(1_000)?;
+/// let paying = table.tier(1).expect("the second quota");
+/// assert!(paying.try_acquire("ada", 100).is_ok());
+/// assert!(table.try_acquire("bob", 11).is_err());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
     pub(in crate::keyed) table: &'a KeyTable<K, S, C, O>,
     pub(super) tier: &'a TierInForce,

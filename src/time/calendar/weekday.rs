@@ -1,6 +1,16 @@
 //! Days of the week.
 
 /// A day of the week.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::calendar::{Budget, Weekday};
+///
+/// let budget = Budget::daily(1_000, "Europe/Berlin")?.on(Weekday::Sunday, 0)?;
+/// assert_eq!(budget.amount(Weekday::Sunday), 0);
+/// # Ok::<(), sluicegate::calendar::CalendarError>(())
+/// ```
 // Not jiff's, so that a new major version of jiff concerns only callers that bring a time zone of
 // their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

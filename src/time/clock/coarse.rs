@@ -92,6 +92,20 @@ impl Clock for CoarseClock {
 }
 
 /// The error of starting the thread of a [`CoarseClock`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::clock::{ClockError, CoarseClock};
+///
+/// fn limiter() -> Result<TokenBucket<CoarseClock>, ClockError> {
+///     let clock = CoarseClock::start(Duration::from_millis(1))?;
+///     Ok(TokenBucket::with_clock(quota!(1_000 / second), clock))
+/// }
+/// # limiter().unwrap();
+/// ```
 #[derive(Debug)]
 pub struct ClockError(std::io::Error);
 

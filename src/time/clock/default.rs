@@ -12,6 +12,17 @@ use super::quanta::QuantaClock as Source;
 /// With the feature `quanta` it reads the processor's counter, like `QuantaClock`; otherwise the
 /// operating system's monotonic clock, like `MonotonicClock`. Without `std` there is no default
 /// clock: this type has no values, and every limiter must be given a clock.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Clock, TokenBucket, quota};
+/// use sluicegate::clock::DefaultClock;
+///
+/// // The clock of a type that names none.
+/// let bucket: TokenBucket<DefaultClock> = TokenBucket::new(quota!(10 / second));
+/// assert!(bucket.clock().now_nanos() <= bucket.clock().now_nanos());
+/// ```
 #[cfg(feature = "std")]
 #[derive(Clone, Debug, Default)]
 pub struct DefaultClock(Source);

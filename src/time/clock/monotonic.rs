@@ -8,6 +8,16 @@ use super::Clock;
 ///
 /// It is slower than the processor's counter and immune to its faults: the system keeps the
 /// processors in step, and the time never goes back. The origin is the creation of the clock.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::clock::MonotonicClock;
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), MonotonicClock::new());
+/// assert!(bucket.try_acquire(10).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     origin: Instant,

@@ -32,6 +32,18 @@ static CLOCK: OnceLock<(quanta::Clock, Option<Scale>)> = OnceLock::new();
 /// A reading neither blocks nor allocates. Like quanta's, it is not fenced: the processor may read
 /// the counter some nanoseconds earlier or later than program order says.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::clock::QuantaClock;
+///
+/// // One clock, measured before the first request comes.
+/// let clock = QuantaClock::new();
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+/// assert!(bucket.try_acquire(1).is_ok());
+/// ```
+///
 /// [quanta]: https://docs.rs/quanta
 #[derive(Clone, Debug)]
 pub struct QuantaClock {

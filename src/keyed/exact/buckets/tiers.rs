@@ -46,6 +46,20 @@ impl<K> Numbers<K> for OneTier {
 }
 
 /// The quota whose number a function computes from the key.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::TieredKeyed;
+///
+/// // Keys from 1,000 on have the second quota.
+/// let quotas = [quota!(10 / hour), quota!(100 / hour)];
+/// let limits = TieredKeyed::<u64>::tiered(quotas, |&id| usize::from(id >= 1_000))?;
+/// assert!(limits.try_acquire(&7, 11).is_err());
+/// assert!(limits.try_acquire(&1_000, 11).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Tiers<F>(pub(super) F);
 
