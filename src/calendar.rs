@@ -3,7 +3,7 @@
 //! | type | for |
 //! |---|---|
 //! | [`CalendarWindow`] | an amount for each day, week, month or other unit |
-//! | [`Budget`] | an amount for each day, the same on all or by the day of the week |
+//! | [`Budget`] | an amount for each day, which may depend on the day of the week |
 //! | [`Calendar`] | the unit and the time zone of a `CalendarWindow` |
 //! | [`CalendarUnit`], [`Weekday`] | names of units and of days |
 //! | [`CalendarError`] | the reason why a time zone or an amount was refused |

@@ -5,7 +5,7 @@
 //! | [`Settle`] | code that is generic over limiters whose grants can be settled |
 //! | [`Estimate`] | a call of which the use is known only at its end: unused permits come back |
 //! | `Estimates`, `Settling` | several limiters, each settled at an amount of its own |
-//! | [`Settled`], [`Unpaid`] | the permits that a settlement has moved, and those that it could not take |
+//! | [`Settled`], [`Unpaid`] | the permits that a settlement has moved, and the use that it could not charge |
 //! | [`Receipt`] | a grant that may be undone whole, as long as nothing else has happened to its limiter |
 //! | [`Detached`] | authors of a limiter that wraps another one |
 //!
