@@ -63,6 +63,24 @@ pub struct Estimates<'a> {
 /// An estimate that can be one of several.
 ///
 /// [`Estimate`] and `KeyEstimate` are; implement it for estimates of your own, such as a provider's budget.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
+/// use sluicegate::settle::Settling;
+///
+/// /// Keeps a half of any estimate.
+/// fn halve(estimate: &mut dyn Settling) -> u64 {
+///     estimate.give_back(estimate.permits() / 2)
+/// }
+///
+/// let bucket = SettleableBucket::new(quota!(100 / hour));
+/// let mut estimate = bucket.try_acquire_settleable(60)?;
+/// assert_eq!((halve(&mut estimate), estimate.permits()), (30, 30));
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
 pub trait Settling: fmt::Debug {
     /// Returns the grant.
     fn grant(&self) -> Grant;

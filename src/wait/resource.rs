@@ -39,6 +39,8 @@ use super::turn::{Taken, TakesTurns, Turn};
 ///   [`limit_changed`](ResourceLine::limit_changed).
 ///
 /// Its methods are called under the line's lock, so none of them may wait for the line.
+///
+/// [`ResourceLine`] has an example.
 pub trait Resource {
     /// Returns the most permits that may be held at a time.
     fn limit(&self) -> u64;

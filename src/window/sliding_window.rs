@@ -34,6 +34,19 @@ use crate::settle::settles;
 pub trait Placement: HotLine + Send + Sync {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{SlidingWindow, rate};
+/// use sluicegate::clock::DefaultClock;
+/// use sluicegate::window::Padded;
+///
+/// // The placement of a type that names none.
+/// let window: SlidingWindow<DefaultClock, Padded> = SlidingWindow::new(rate!(100 / minute))?;
+/// assert!(window.try_acquire(100).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 #[derive(Debug)]
 pub struct Padded(HotWord<u64, LineBeside>, LastDenial);
 

@@ -51,6 +51,20 @@ pub struct WaitCounts {
 }
 
 /// One bucket of [`WaitCounts`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Limiter, TokenBucket, quota};
+/// use sluicegate::compose::{Counted, WaitBucket};
+///
+/// let limiter = Counted::new(TokenBucket::new(quota!(10 / second)));
+/// assert!(limiter.try_acquire(1).is_ok());
+/// // Nobody has waited.
+/// let WaitBucket { bound, callers, .. } = limiter.waits().buckets()[0];
+/// assert_eq!((bound, callers), (Some(Duration::from_micros(10)), 0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitBucket {

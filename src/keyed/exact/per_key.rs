@@ -8,6 +8,21 @@ use crate::time::clock::Clock;
 
 /// A limiter of keys: [`Buckets`](crate::keyed::Buckets) or [`Each`](crate::keyed::Each). It cannot be
 /// implemented elsewhere.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Keyed, quota};
+/// use sluicegate::keyed::PerKey;
+///
+/// /// Users with limits of any kind.
+/// struct Service<L: PerKey<String>> {
+///     users: Keyed<String, L>,
+/// }
+///
+/// let service = Service { users: Keyed::new(quota!(10 / second)) };
+/// assert!(service.users.try_acquire("ada", 1).is_ok());
+/// ```
 pub trait PerKey<K>: Engine<K> {}
 
 impl<K, L: Engine<K>> PerKey<K> for L {}

@@ -40,6 +40,19 @@ use super::kept_estimates::{KeptEstimates, remove};
 ///
 /// Estimates and permits are waited for in one line. What an [`Estimate`] gives back goes to the first in it, who is
 /// woken. This trait is sealed.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::quota;
+/// use sluicegate::bucket::SettleableBucket;
+/// use sluicegate::wait::{Queued, SettleInLine};
+///
+/// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / minute)));
+/// let estimate = tokens.acquire_settleable_blocking(8_000)?;
+/// assert_eq!(estimate.settle(2_000)?.given_back(), 6_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[expect(private_interfaces, reason = "what the line asks for is hidden")]
 pub trait SettleInLine: Settle + Wait {
     #[doc(hidden)]
