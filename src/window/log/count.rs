@@ -4,7 +4,7 @@ use crate::bits::Field;
 
 use super::entry_ring::LAP;
 
-/// How the permits up to an entry are counted.
+/// The count of the permits up to an entry, by its number or in the entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
     /// Each entry is one permit, so its number is the count.

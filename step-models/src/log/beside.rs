@@ -38,7 +38,7 @@ fn the_weighted_log_of_the_engine_answers_as_the_model_does() {
     });
 }
 
-/// As beside the weighted log.
+/// The same rules of time as beside the weighted log.
 #[test]
 fn the_log_of_single_permits_of_the_engine_answers_as_the_model_does() {
     drift::rows(false, |random| {
