@@ -3,7 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `check` | `POST /v1/check`, `/v1/check/batch`, `/v1/peek` |
-//! | `decisions` | these three, for a server that does not look through the routes first |
+//! | `before_routes` | these three again: a server answers them before it looks through the routes |
 //! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
 //! | `offence` | `POST /v1/offence` |
 //! | `levels` | `POST /v1/levels/check`, `/v1/levels/peek`, `/v1/levels/reset` |
@@ -19,9 +19,9 @@
 mod admin;
 mod any_request;
 mod auth;
+mod before_routes;
 mod body;
 mod check;
-mod decisions;
 mod failure;
 mod health;
 mod levels;
@@ -36,7 +36,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub(crate) use self::decisions::DecisionRoute;
+pub(crate) use self::before_routes::DecisionRoute;
 pub(crate) use self::failure::Failure;
 pub use self::unserved::without_policy;
 use crate::service::Service;

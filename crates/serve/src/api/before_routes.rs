@@ -1,4 +1,4 @@
-//! Decisions of a server that does not look through its routes first.
+//! Decisions that a server makes before it looks through its routes: `POST /v1/check`, `/v1/check/batch`, `/v1/peek`.
 
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
@@ -11,7 +11,7 @@ use super::failure::Failure;
 use crate::body_share::BodyShare;
 use crate::service::Service;
 
-/// A route that is asked for most decisions, by `POST`.
+/// A route that is asked for most decisions, by `POST`, and that the table of routes has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecisionRoute {
     Check,
