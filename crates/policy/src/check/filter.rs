@@ -1,8 +1,8 @@
 //! The requests that a limiter judges: `match`, and `except`.
 
 use super::Checks;
-use super::given::{Given, texts, wholes};
-use crate::tree::{Node, Value};
+use super::given::{Given, many, texts, wholes};
+use crate::tree::Node;
 use crate::{Filter, Named, Networks, PathTemplates, Texts};
 
 impl Checks<'_> {
@@ -14,10 +14,7 @@ impl Checks<'_> {
     /// Returns the requests of `except`, of which each table of a list has some.
     pub(super) fn except(&mut self, given: &Given<'_>) -> Vec<Filter> {
         let Some(node) = given.get("except") else { return Vec::new() };
-        let nodes = match &node.value {
-            Value::List(nodes) => nodes.iter().collect(),
-            _ => vec![node],
-        };
+        let nodes = many(node);
         let mut filters = Vec::with_capacity(nodes.len());
         for node in nodes {
             if node.table().is_some_and(<[_]>::is_empty) {

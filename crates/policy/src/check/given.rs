@@ -2,6 +2,7 @@
 //! been reported.
 
 use std::ops::Range;
+use std::slice;
 use std::time::Duration;
 
 use crate::tree::{Entry, Node, Value};
@@ -65,12 +66,17 @@ pub(super) fn whole(node: &Node) -> Option<u64> {
     }
 }
 
+/// Returns the values of a list, or the only one.
+pub(super) fn many(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(nodes) => nodes,
+        _ => slice::from_ref(node),
+    }
+}
+
 /// Returns one whole number, or a list of them.
 pub(super) fn wholes(node: &Node) -> Vec<u64> {
-    match &node.value {
-        Value::List(nodes) => nodes.iter().filter_map(whole).collect(),
-        _ => whole(node).into_iter().collect(),
-    }
+    many(node).iter().filter_map(whole).collect()
 }
 
 /// Returns a length of time.
@@ -80,9 +86,5 @@ pub(super) fn time(node: &Node) -> Option<Duration> {
 
 /// Returns one text, or a list of them.
 pub(super) fn texts(node: &Node) -> Vec<&str> {
-    match &node.value {
-        Value::Text(text) => vec![text],
-        Value::List(nodes) => nodes.iter().filter_map(Node::text).collect(),
-        _ => Vec::new(),
-    }
+    many(node).iter().filter_map(Node::text).collect()
 }

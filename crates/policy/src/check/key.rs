@@ -1,19 +1,16 @@
 //! Key expressions.
 
 use super::Checks;
-use super::given::{Given, whole};
-use crate::tree::{Node, Value};
+use super::given::{Given, many, whole};
+use crate::tree::Node;
 use crate::{AddressPrefix, KeyField, KeyPart, Missing, Named, Otherwise};
 
 impl Checks<'_> {
     /// Returns the parts of the key: the client if none is given.
     pub(super) fn key(&mut self, given: &Given<'_>) -> Vec<KeyPart> {
         let Some(node) = given.get("key") else { return vec![KeyField::Client.into()] };
-        let nodes = match &node.value {
-            Value::List(nodes) => nodes.iter().collect(),
-            _ => vec![node],
-        };
-        let key: Vec<KeyPart> = nodes.into_iter().filter_map(|node| self.key_part(node)).collect();
+        let nodes = many(node);
+        let key: Vec<KeyPart> = nodes.iter().filter_map(|node| self.key_part(node)).collect();
         self.check_key(node, &key);
         key
     }

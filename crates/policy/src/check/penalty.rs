@@ -6,10 +6,10 @@ use std::time::Duration;
 use sluicegate::Rate;
 use sluicegate::penalty::PenaltyRule;
 
-use super::given::{Given, time, whole};
+use super::given::{Given, many, time, whole};
 use super::{Checks, messages};
 use crate::Penalty;
-use crate::tree::{Node, Value};
+use crate::tree::Node;
 
 const TIMES: RangeInclusive<Duration> = Duration::from_nanos(1)..=PenaltyRule::MAX_TIME;
 const RANGE: &str = "must be from 1 ns to 3650 days";
@@ -75,13 +75,10 @@ impl Checks<'_> {
 
     /// Returns whether refusals are offences, and the answers that are.
     fn offences(&mut self, by: &Node) -> (bool, Vec<crate::Filter>) {
-        let nodes = match &by.value {
-            Value::List(nodes) => nodes.iter().collect(),
-            _ => vec![by],
-        };
+        let nodes = many(by);
         let of_refusals = nodes.iter().any(|node| node.text() == Some("refusals"));
         let mut of_answers = Vec::new();
-        for node in nodes.into_iter().filter(|node| node.table().is_some()) {
+        for node in nodes.iter().filter(|node| node.table().is_some()) {
             if node.table().is_some_and(<[_]>::is_empty) {
                 let label = "expected at least one field: this makes every request an offence";
                 self.errors.push(self.wrong_value("penalty.by", node, label));
