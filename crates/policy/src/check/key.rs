@@ -6,13 +6,13 @@ use crate::tree::Node;
 use crate::{AddressPrefix, KeyField, KeyPart, Missing, Named, Otherwise};
 
 impl Checks<'_> {
-    /// Returns the parts of the key: the client if none is given.
+    /// Returns the parts of the key: the client if none is given, and nothing if a part has a mistake.
     pub(super) fn key(&mut self, given: &Given<'_>) -> Vec<KeyPart> {
         let Some(node) = given.get("key") else { return vec![KeyField::Client.into()] };
         let nodes = many(node);
         let key: Vec<KeyPart> = nodes.iter().filter_map(|node| self.key_part(node)).collect();
         self.check_key(node, &key);
-        key
+        if key.len() == nodes.len() { key } else { Vec::new() }
     }
 
     /// Returns a part of a key. `None` if its form is wrong, which has been reported.
@@ -98,8 +98,11 @@ pub(super) fn is_by_client(key: &[KeyPart]) -> bool {
     client_prefix(key).is_some()
 }
 
-/// Returns the key that an override is for, as requests have it.
+/// Returns the key that an override is for, as requests have it: its name as it is written if the `key` has a mistake.
 pub(super) fn of_override(key: &[KeyPart], text: &str) -> String {
+    if key.is_empty() {
+        return text.to_owned();
+    }
     let mut own = Vec::new();
     crate::key::write_given(key, text.as_bytes(), &mut own);
     // A network of several keys is none of them.

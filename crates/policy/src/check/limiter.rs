@@ -72,7 +72,7 @@ impl Checks<'_> {
             // They have been reported.
             return Overrides::default();
         }
-        if key.len() != 1 || key[0] == KeyField::All {
+        if key.len() > 1 || *key == [KeyField::All] {
             let place = given.place_of("key");
             self.errors.push(messages::overrides_of_many(node.span.clone(), place));
         }
