@@ -171,24 +171,29 @@ impl Checks<'_> {
             [] => vec![name.clone()],
             given => given.iter().map(|&text| text.to_owned()).collect(),
         };
-        let (path, node, reserve) = match (node.get("reserve"), node.get("reserve_percent")) {
+        let limit = quota.burst();
+        let (path, node, reserve, rule) = match (node.get("reserve"), node.get("reserve_percent")) {
             (Some(permits), Some(percent)) => {
                 let problem = messages::not_beside("reserve", permits, "reserve_percent", percent);
                 return self.report(problem);
             }
             (None, None) => return Some(ClassPolicy { name, values, reserve: 0 }),
-            (Some(permits), None) => ("classes.reserve", permits, whole(permits)?),
-            (None, Some(percent)) => {
-                let permits = u128::from(quota.burst()) * u128::from(whole(percent)?);
-                let permits = u64::try_from(permits.div_ceil(100)).unwrap_or(u64::MAX);
-                ("classes.reserve_percent", percent, permits)
+            (Some(permits), None) => {
+                let rule = format!("must be less than the limit of {limit}");
+                ("classes.reserve", permits, whole(permits)?, rule)
+            }
+            (None, Some(node)) => {
+                let percent = whole(node)?;
+                let permits = (u128::from(limit) * u128::from(percent)).div_ceil(100);
+                let permits = u64::try_from(permits).unwrap_or(u64::MAX);
+                let rule = format!(
+                    "{percent} % of {limit}, rounded up, is {permits}, not less than the limit"
+                );
+                ("classes.reserve_percent", node, permits, rule)
             }
         };
-        if reserve >= quota.burst() {
-            let label = format!(
-                "must be less than the limit of {}: no request of this class would ever be granted",
-                quota.burst()
-            );
+        if reserve >= limit {
+            let label = format!("{rule}: no request of this class would ever be granted");
             return self.wrong(path, node, label);
         }
         Some(ClassPolicy { name, values, reserve })
