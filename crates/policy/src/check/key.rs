@@ -11,7 +11,7 @@ impl Checks<'_> {
         let Some(node) = given.get("key") else { return vec![KeyField::Client.into()] };
         let nodes = many(node);
         let key: Vec<KeyPart> = nodes.iter().filter_map(|node| self.key_part(node)).collect();
-        self.check_key(node, &key);
+        self.check_key(given, node, &key);
         if key.len() == nodes.len() { key } else { Vec::new() }
     }
 
@@ -62,9 +62,9 @@ impl Checks<'_> {
         Some(KeyPart::Named(named, missing))
     }
 
-    /// Checks that `all` stands alone, and warns of parts that change nothing and of limiters that
-    /// strangers share.
-    fn check_key(&mut self, node: &Node, key: &[KeyPart]) {
+    /// Checks that `all` stands alone, and warns of parts that change nothing and of limiters, tenants or classes that are
+    /// those of all strangers.
+    fn check_key(&mut self, given: &Given<'_>, node: &Node, key: &[KeyPart]) {
         if key.len() > 1 && key.contains(&KeyField::All.into()) {
             let alone = "`all` means one limiter for all requests: it cannot stand beside a field";
             self.errors.push(self.wrong_value("key", node, alone));
@@ -75,8 +75,13 @@ impl Checks<'_> {
             && node.text().is_some()
         {
             let name = field.name();
+            let strangers = match given.word("policy") {
+                Some("shares") => "are one tenant",
+                Some("priorities") => "are of one class",
+                _ => "share one limiter",
+            };
             let label = format!(
-                "all requests without one share one limiter; write {} with `deny`, `admit` or `shared`",
+                "all requests without one {strangers}; write {} with `deny`, `admit` or `shared`",
                 self.in_format(&format!("{{ field = \"{name}\", missing = \"deny\" }}"))
             );
             self.warn("key", node, label);

@@ -263,6 +263,18 @@ fn a_limiter_that_strangers_share_is_warned_of() {
     ] {
         assert_eq!(key(clear), [""; 0], "{clear}");
     }
+    // All keys of these share one limiter.
+    for (own, are) in [
+        ("policy = \"shares\"\nshares = [{ tenants = 9, weight = 1 }]", "are one tenant"),
+        ("policy = \"priorities\"\nclasses = [{ name = \"a\" }]", "are of one class"),
+    ] {
+        let rate = "limit = 20\nrate = { amount = 1, interval = \"1 s\" }";
+        let said = warnings(&format!("{own}\n{rate}\nkey = \"user\""));
+        assert_eq!(
+            said,
+            [format!("6: `key` is \"user\": {}", label.replace("share one limiter", are))]
+        );
+    }
 }
 
 #[test]
