@@ -7,7 +7,7 @@ use humantime::format_duration;
 use sluicegate::share::Share;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate};
 
-use super::given::{Given, texts, whole};
+use super::given::{Given, many, texts, whole};
 use super::key::{client_prefix, is_by_client, of_override};
 use super::kinds::{KINDS, KindFields};
 use super::redis_store::NOT_THERE;
@@ -263,10 +263,11 @@ impl Checks<'_> {
                 self.errors.push(problem.with_context(given.place_of("key"), "this has several"));
                 continue;
             }
-            for text in texts(own) {
+            for one in many(own) {
+                let Some(text) = one.text() else { continue };
                 let name = of_override(key, text);
-                self.can_be_a_key(key, &path, text, &name, own.span.clone());
-                let first = seen.insert(name.clone(), own);
+                self.can_be_a_key(key, &path, text, &name, one.span.clone());
+                let first = seen.insert(name.clone(), one);
                 if let Some(first) = first {
                     let cut = messages::cut(text);
                     let title = if name == text {
@@ -275,7 +276,7 @@ impl Checks<'_> {
                         format!("`{path}` has \"{cut}\", which is {}, twice", escaped(&name))
                     };
                     let label = "expected each key once";
-                    let problem = Problem::new(own.span.clone(), path.clone(), title, label);
+                    let problem = Problem::new(one.span.clone(), path.clone(), title, label);
                     self.errors.push(problem.with_context(first.span.clone(), "the first"));
                 }
             }
