@@ -84,7 +84,7 @@ impl SharesSummary {
         let count = self.tenants - self.top.len();
         let sum = |of: fn(&TenantSummary) -> u64| self.top.iter().map(of).sum::<u64>();
         (count > 0).then(|| TenantSummary {
-            tenant: format!("{count} others"),
+            tenant: if count == 1 { "1 other".to_owned() } else { format!("{count} others") },
             assured: self.assured - sum(|tenant| tenant.assured),
             borrowed: self.borrowed - sum(|tenant| tenant.borrowed),
             denied: self.denied - sum(|tenant| tenant.denied),
@@ -122,5 +122,25 @@ impl ClassSummary {
             }
         }
         summaries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tenants_that_are_not_listed_are_counted_in_words() {
+        let tenant =
+            TenantSummary { tenant: "acme".to_owned(), assured: 2, borrowed: 0, denied: 1 };
+        let others = |tenants| {
+            let top = vec![tenant.clone()];
+            SharesSummary { tenants, assured: 5, borrowed: 1, denied: 2, top }.others()
+        };
+        assert_eq!(others(1), None);
+        let other =
+            TenantSummary { tenant: "1 other".to_owned(), assured: 3, borrowed: 1, denied: 1 };
+        assert_eq!(others(2), Some(other.clone()));
+        assert_eq!(others(3), Some(TenantSummary { tenant: "2 others".to_owned(), ..other }));
     }
 }
