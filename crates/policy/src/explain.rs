@@ -63,7 +63,7 @@ impl LimiterPolicy {
         if let Some(wait) = self.wait
             && !self.shadow
         {
-            let wait = humantime::format_duration(wait);
+            let wait = crate::time_in_words(wait);
             sentences.push(format!(
                 "A request that would be denied waits instead, if it can be admitted within {wait}."
             ));

@@ -16,7 +16,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use humantime::format_duration;
 use indicatif::HumanCount;
 use sluicegate::calendar::{Budget, Calendar, CalendarError, CalendarWindow, Weekday};
 use sluicegate::compose::All;
@@ -268,7 +267,7 @@ impl fmt::Display for Kind {
             Kind::TokenBucket { quota, initial } => words::token_bucket(*quota, *initial, f),
             Kind::Gcra { interval, tolerance } => {
                 let (interval, tolerance) =
-                    (format_duration(*interval), format_duration(*tolerance));
+                    (words::time_in_words(*interval), words::time_in_words(*tolerance));
                 write!(f, "gcra: every {interval}, up to {tolerance} early")
             }
             Kind::LeakyMeter(quota) => {
@@ -276,7 +275,7 @@ impl fmt::Display for Kind {
                 write!(f, "leaky bucket: holds {holds}, leaks {}", words::per(quota.rate()))
             }
             Kind::LeakyMinInterval(rate) if rate.permits() == 1 => {
-                write!(f, "leaky bucket: at least {} apart", format_duration(rate.period()))
+                write!(f, "leaky bucket: at least {} apart", words::time_in_words(rate.period()))
             }
             Kind::LeakyMinInterval(rate) => {
                 write!(f, "leaky bucket: {}, evenly apart", words::per(*rate))

@@ -187,6 +187,7 @@ pub use self::key::{
 };
 pub use self::key_field::KeyField;
 pub use self::kind::common::{ClassPolicy, ShareGroup};
+pub use self::kind::words::time_in_words;
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::LimiterPolicy;
 pub use self::overrides::Overrides;

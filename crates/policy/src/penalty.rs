@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use humantime::format_duration;
 use sluicegate::penalty::PenaltyRule;
 
-use crate::{Filter, RequestFields};
+use crate::{Filter, RequestFields, time_in_words};
 
 /// The penalty of a limiter: the rule, and the requests that are offences.
 ///
@@ -41,13 +40,12 @@ impl Penalty {
 impl fmt::Display for Penalty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rule, offences) = (self.rule, self.rule.offences());
-        let (within, refused) =
-            (format_duration(offences.period()), format_duration(rule.penalty()));
+        let (within, refused) = (time_in_words(offences.period()), time_in_words(rule.penalty()));
         let plural = if offences.permits() == 1 { "" } else { "s" };
         write!(f, "{} offence{plural} within {within}: refused for {refused}", offences.permits())?;
         match rule.forgotten_after() {
             Some(after) => {
-                let (longest, after) = (format_duration(rule.longest()), format_duration(after));
+                let (longest, after) = (time_in_words(rule.longest()), time_in_words(after));
                 write!(
                     f,
                     ", then twice as long each time, up to {longest}; forgotten after {after}"

@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use humantime::format_duration;
 use indicatif::HumanCount;
 
 /// The Redis or Valkey server that keeps the keys of a limiter, for all machines that ask it.
@@ -154,7 +153,7 @@ impl RedisStore {
 
     /// Returns sentences on the store of a limiter that grants at most so many permits at once, for people.
     pub(crate) fn explain(&self, at_once: u64) -> Vec<String> {
-        let (url, limit) = (self.shown_url(), format_duration(self.time_limit));
+        let (url, limit) = (self.shown_url(), crate::time_in_words(self.time_limit));
         let failure = match self.on_failure {
             OnFailure::Closed => "requests are refused".to_owned(),
             OnFailure::Open => "requests are admitted without a limit".to_owned(),
@@ -171,7 +170,8 @@ impl RedisStore {
             format!("If the server does not answer within {limit}, {failure}."),
         ];
         if let Some(lease) = self.lease {
-            let (keys, expiry) = (HumanCount(lease.max_keys as u64), format_duration(lease.expiry));
+            let (keys, expiry) =
+                (HumanCount(lease.max_keys as u64), crate::time_in_words(lease.expiry));
             sentences.push(format!(
                 "Up to {} processes spend leases of at most {} % of the limit together, of up to {keys} keys \
                  each, and give them back after {expiry} without a request.",

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use sluicegate_policy::{RegistryError, RemoteHandle, RemotePass, RemoteRefusal, escaped};
+use sluicegate_policy::{
+    RegistryError, RemoteHandle, RemotePass, RemoteRefusal, escaped, time_in_words,
+};
 use sluicegate_serve::decision::kept_key;
 use tokio::runtime;
 
@@ -96,7 +98,7 @@ async fn show(limiter: &RemoteHandle, key: &str) -> Result<String, Failure> {
     if left < limit {
         let millis = grant.reset_after().as_nanos().div_ceil(1_000_000);
         let millis = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
-        let _ = writeln!(text, "full again  after {}", humantime::format_duration(millis));
+        let _ = writeln!(text, "full again  after {}", time_in_words(millis));
     }
     if limiter.leases().is_some() {
         let _ = writeln!(

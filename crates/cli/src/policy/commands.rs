@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sluicegate_policy::{LimiterPolicy, escaped};
+use sluicegate_policy::{LimiterPolicy, escaped, time_in_words};
 
 use super::input::{InputError, PolicyArgs};
 use super::levels;
@@ -96,7 +96,7 @@ fn line(limiter: &LimiterPolicy) -> String {
         let _ = write!(line, "; penalty: {penalty}");
     }
     if let Some(wait) = limiter.wait {
-        let _ = write!(line, "; requests wait up to {}", humantime::format_duration(wait));
+        let _ = write!(line, "; requests wait up to {}", time_in_words(wait));
     }
     if limiter.shadow {
         line += "; shadow: only counts what it would deny";

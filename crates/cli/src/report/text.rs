@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table, presets};
-use humantime::format_duration;
 use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use sluicegate_policy::time_in_words;
 
 use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
@@ -291,13 +291,13 @@ pub(super) fn lasted(first: Timestamp, last: Timestamp) -> String {
     let lasted = Duration::try_from(last.duration_since(first)).unwrap_or_default();
     // Of a long time, seconds and their fractions say nothing.
     let unit_seconds = match lasted.as_secs() {
-        0..60 => return format_duration(lasted).to_string(),
+        0..60 => return time_in_words(lasted),
         60..3_600 => 1,
         3_600..172_800 => 60,
         _ => 3_600,
     };
     let rounded = lasted.as_secs() / unit_seconds * unit_seconds;
-    format_duration(Duration::from_secs(rounded)).to_string()
+    time_in_words(Duration::from_secs(rounded))
 }
 
 /// Returns the kind of the stamps, and the times at which their lines were judged, in words.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use humantime::format_duration;
 use sluicegate::share::Share;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate};
 
@@ -15,7 +14,7 @@ use super::{Checks, messages};
 use crate::kind::common::{ClassPolicy, ShareGroup, kept, priorities};
 use crate::problem::{Problem, escaped};
 use crate::tree::Node;
-use crate::{KeyField, KeyPart, Kind, Unbuildable};
+use crate::{KeyField, KeyPart, Kind, Unbuildable, time_in_words};
 
 /// Fields that a limiter has only if each key has one of its own, beside another store, and `wait`.
 pub(crate) const NOT_OF_COMMON: [&str; 3] = ["overrides", "max_keys", "when_full"];
@@ -110,7 +109,7 @@ impl Checks<'_> {
             let label = format!(
                 "must be at least the assured rate, {} per {}",
                 own.permits(),
-                format_duration(own.period())
+                time_in_words(own.period())
             );
             return self.wrong("shares.ceiling.rate", node.get("rate")?, label);
         }
@@ -339,7 +338,7 @@ fn places(node: &Node) -> Option<usize> {
 fn too_much_assured(given: &Given<'_>, error: &ConfigError) -> Problem {
     let (field, sum, most, of) = match error {
         ConfigError::AssuredRate { sum, permits, period } => {
-            let per = format!(" per {}", format_duration(*period));
+            let per = format!(" per {}", time_in_words(*period));
             ("rate", format!("{sum}{per}"), format!("{permits}{per}"), "rate.amount")
         }
         ConfigError::AssuredBurst { sum, burst } => {

@@ -214,7 +214,7 @@ impl Checks<'_> {
         let label = format!(
             "must be smaller for this window, or the window longer: after {} without a request, old ones \
              would count again; `sliding_window` has no such bound",
-            humantime::format_duration(Duration::from_secs(idle.as_secs()))
+            crate::time_in_words(Duration::from_secs(idle.as_secs()))
         );
         self.wrong(&messages::path(given.prefix, "limit"), node, label)
     }

@@ -76,7 +76,7 @@ impl Checks<'_> {
                 let label = "remove it, or give it a smaller limit";
                 let reason = format!(
                     "this one grants no more: {other} in any {}",
-                    humantime::format_duration(*other_interval)
+                    crate::time_in_words(*other_interval)
                 );
                 let problem = Problem::new(node.span.clone(), path, title, label);
                 self.warnings.push(problem.with_context(other_node.span.clone(), reason));

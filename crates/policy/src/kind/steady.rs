@@ -6,12 +6,12 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use humantime::format_duration;
 use indicatif::HumanCount;
 use sluicegate::Rate;
 
 use super::Kind;
 use super::memory::{covering, slot_nanos, slots_of_several};
+use super::words::time_in_words;
 
 impl Kind {
     /// Returns the most requests that are refused, and of how many, if they come one at a time at
@@ -37,7 +37,7 @@ impl Kind {
         let (refused, of) = strictest.refused;
         let (refused, of) = (HumanCount(refused), HumanCount(of));
         let (permits, period) =
-            (HumanCount(strictest.limit.permits()), format_duration(strictest.limit.period()));
+            (HumanCount(strictest.limit.permits()), time_in_words(strictest.limit.period()));
         Some(format!(
             "{why}: of a steady rate of exactly {permits} per {period}, it denies up to {refused} in \
              {of}."
@@ -92,7 +92,7 @@ impl Steady {
 /// Returns a time in one unit, rounded to a tenth of it if it is short.
 fn short(time: Duration) -> String {
     match time.subsec_nanos() {
-        0 => format_duration(time).to_string(),
+        0 => time_in_words(time),
         _ => format!("{time:.1?}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers of limiters in words, as the report shows them.
 
 use std::fmt;
+use std::time::Duration;
 
 use humantime::format_duration;
 use indicatif::HumanCount;
@@ -10,13 +11,20 @@ use sluicegate::{Quota, Rate, Refill};
 /// The days of a week, as [`Kind::Budget`](super::Kind::Budget) has them.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
+/// Describes a time, such as `1h 30m` or `2 days`: units of more than a letter or two are words of their own.
+#[must_use]
+pub fn time_in_words(time: Duration) -> String {
+    let text = format_duration(time).to_string();
+    text.replace("year", " year").replace("month", " month").replace("day", " day")
+}
+
 pub(super) fn token_bucket(quota: Quota, initial: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (burst, permits) = (HumanCount(quota.burst()), quota.rate().permits());
     let per = match quota.refill() {
         Refill::Smooth => "per",
         Refill::Interval => "at once every",
     };
-    let period = format_duration(quota.rate().period());
+    let period = time_in_words(quota.rate().period());
     write!(f, "token bucket: {burst}, then {} {per} {period}", HumanCount(permits))?;
     if initial != quota.burst() {
         write!(f, ", starts with {}", HumanCount(initial))?;
@@ -27,16 +35,16 @@ pub(super) fn token_bucket(quota: Quota, initial: u64, f: &mut fmt::Formatter<'_
 /// Describes a bucket that starts full and refills smoothly.
 pub(crate) fn burst(quota: Quota) -> String {
     let (burst, permits) = (HumanCount(quota.burst()), HumanCount(quota.rate().permits()));
-    format!("{burst}, then {permits} per {}", format_duration(quota.rate().period()))
+    format!("{burst}, then {permits} per {}", time_in_words(quota.rate().period()))
 }
 
 pub(super) fn per(rate: Rate) -> String {
-    format!("{} per {}", HumanCount(rate.permits()), format_duration(rate.period()))
+    format!("{} per {}", HumanCount(rate.permits()), time_in_words(rate.period()))
 }
 
 /// Describes a limit that holds in every window, wherever it begins.
 pub(super) fn in_any(limit: Rate) -> String {
-    format!("{} in any {}", HumanCount(limit.permits()), format_duration(limit.period()))
+    format!("{} in any {}", HumanCount(limit.permits()), time_in_words(limit.period()))
 }
 
 pub(super) fn unit(calendar: &Calendar) -> &'static str {

@@ -102,7 +102,7 @@ fn every_window_is_put_in_words() {
         ("weighted_log'\nlimit = 5\ninterval = '1h'", "weighted log: 5 in any 1h"),
         (
             &format!("multi_window'\nlimits = {limits}"),
-            "multi window: 10 in any 1s, 5,000 in any 1day",
+            "multi window: 10 in any 1s, 5,000 in any 1 day",
         ),
         ("calendar_window'\nlimit = 5\nevery = 'week'", "calendar window: 5 per week, UTC"),
         ("budget'\namount = 1000", "budget: 1,000 a day, UTC"),

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use humantime::format_duration;
 use indicatif::HumanCount;
 use jiff::tz::TimeZone;
 use sluicegate::calendar::Calendar;
 use sluicegate::{Quota, Rate, Refill};
+use sluicegate_policy::time_in_words;
 
 use super::Peak;
 use super::level::{Days, Fall, Level};
@@ -64,7 +64,7 @@ impl Part {
             Kind::Gcra { interval, tolerance } => {
                 let interval_nanos = nanos(*interval);
                 let limit = u128::from(interval_nanos) + u128::from(nanos(*tolerance));
-                let pace = format!("one every {}", format_duration(*interval));
+                let pace = format!("one every {}", time_in_words(*interval));
                 let limits = vec![kind.most_at_once()];
                 Part { limit, limits, ..drain(1, interval_nanos, 1, &pace) }
             }
@@ -226,7 +226,7 @@ fn per(rate: Rate) -> String {
 }
 
 fn length(rate: Rate) -> String {
-    format_duration(rate.period()).to_string()
+    time_in_words(rate.period())
 }
 
 fn nanos(time: Duration) -> u64 {

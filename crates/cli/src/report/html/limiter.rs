@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use humantime::format_duration;
 use jiff::Timestamp;
 use maud::{Markup, html};
+use sluicegate_policy::time_in_words;
 
 use super::plot::times::{MOST_COLUMNS, Times};
 use super::{common, count, keys, peaks, share, stamp, waits};
@@ -165,7 +165,7 @@ fn times(judge: &Judge, (first, last): (Timestamp, Timestamp)) -> Times {
 }
 
 fn time_figure(times: &Times, is_shaped: bool) -> Markup {
-    let width = format_duration(Duration::from_nanos(times.width_nanos)).to_string();
+    let width = time_in_words(Duration::from_nanos(times.width_nanos));
     html! {
         figure {
             figcaption {

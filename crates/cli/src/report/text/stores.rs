@@ -70,7 +70,7 @@ fn then(when_full: WhenFull) -> String {
         WhenFull::Admit => "admitted".to_owned(),
         WhenFull::Share(quota) => {
             let (burst, permits) = (HumanCount(quota.burst()), HumanCount(quota.rate().permits()));
-            let period = humantime::format_duration(quota.rate().period());
+            let period = sluicegate_policy::time_in_words(quota.rate().period());
             format!("share {burst}, then {permits} per {period}")
         }
         _ => String::new(),

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use humantime::format_duration;
 use indicatif::HumanCount;
+use sluicegate_policy::time_in_words;
 
 use super::{BOLD, DENIED, DIM, section};
 use crate::replay::{Bin, Judge, Replay};
@@ -33,7 +33,7 @@ pub(super) fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16)
         .collect();
     let Some((.., width_nanos)) = drawn.first() else { return Ok(()) };
     let column = Duration::from_nanos(*width_nanos);
-    section(out, "over time", &format!(", {} a column", format_duration(column)))?;
+    section(out, "over time", &format!(", {} a column", time_in_words(column)))?;
     for (judge, columns, _) in drawn {
         let highest = columns.iter().map(|bin| bin.allowed.max(bin.denied)).max().unwrap_or(0);
         if highest == 0 {

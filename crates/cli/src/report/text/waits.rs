@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use comfy_table::{Attribute, Cell, Color, Table};
-use humantime::format_duration;
 use indicatif::HumanCount;
+use sluicegate_policy::time_in_words;
 
 use super::{SEEN, add_seen, align_right, has_seen, header, percent, section, write_table};
 use crate::log::printable;
@@ -23,7 +23,7 @@ impl Summary {
     ) -> io::Result<()> {
         let waits: Vec<_> = replay.judges().iter().filter_map(|judge| judge.waits()).collect();
         let Some(within) = waits.first().map(|waits| waits.longer()) else { return Ok(()) };
-        let within = within.map(|(within, _)| format!("over {}", format_duration(within)));
+        let within = within.map(|(within, _)| format!("over {}", time_in_words(within)));
         let mut table = Table::new();
         let mut names = vec!["limiter", "delayed", "delayed %", "p50", "p90", "p99", "longest"];
         names.extend(within.as_deref());
@@ -104,7 +104,7 @@ pub(in crate::report) fn shown(wait: Duration) -> String {
         _ => HOUR,
     };
     let rounded = seconds.div_ceil(unit).saturating_mul(unit);
-    format_duration(Duration::from_secs(rounded)).to_string()
+    time_in_words(Duration::from_secs(rounded))
 }
 
 #[cfg(test)]
@@ -125,9 +125,9 @@ mod tests {
             (72_900_000_000, "1m 13s"),
             (3_600_000_000_000, "1h"),
             (3_600_000_000_001, "1h 1m"),
-            (86_399_000_000_000, "1day"),
-            (86_400_000_000_000, "1day"),
-            (86_400_000_000_001, "1day 1h"),
+            (86_399_000_000_000, "1 day"),
+            (86_400_000_000_000, "1 day"),
+            (86_400_000_000_001, "1 day 1h"),
         ];
         for (nanos, text) in texts {
             assert_eq!(shown(Duration::from_nanos(nanos)), text, "{nanos}");
