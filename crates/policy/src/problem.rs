@@ -52,7 +52,7 @@ impl Problem {
 }
 
 /// Words of other programs, and those of policies that stand for them, the best first.
-const SYNONYMS: [(&str, &[&str]); 44] = [
+const SYNONYMS: [(&str, &[&str]); 45] = [
     ("burst", &["limit"]),
     ("capacity", &["limit"]),
     ("burstcapacity", &["limit"]),
@@ -83,6 +83,7 @@ const SYNONYMS: [(&str, &[&str]); 44] = [
     ("kind", &["policy"]),
     ("type", &["policy"]),
     ("weight", &["cost"]),
+    ("priority", &["classes", "reserve"]),
     ("timezone", &["zone"]),
     ("tz", &["zone"]),
     ("dryrun", &["shadow"]),
@@ -100,7 +101,7 @@ const SYNONYMS: [(&str, &[&str]); 44] = [
 ];
 
 /// Returns the name that stands for a word of another program.
-fn synonym<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn synonym<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let given: String =
         given.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let (_, meant) = SYNONYMS.iter().find(|(word, _)| *word == given)?;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use bytesize::ByteSize;
 
-use super::kinds::{KINDS, KindFields, POLICIES};
+use super::kinds::{KINDS, KindFields, POLICIES, kind_names};
 use super::{Checks, ENOUGH, messages};
 use crate::Format;
 use crate::fields::{COMMON, Field, Form, LEVEL, LIMITER};
-use crate::problem::Problem;
+use crate::problem::{Problem, synonym};
 use crate::tree::{Entry, Node, Value, has_leading_zero};
 
 impl Checks<'_> {
@@ -227,7 +227,13 @@ impl Checks<'_> {
             field.name == "policy" || own.is_empty() || is_common || own.contains(&field.name)
         };
         let shown: Vec<&str> = LIMITER.iter().filter(is_shown).map(|field| field.name).collect();
+        let before = self.errors.len();
         self.names(path, node, Some(&LIMITER), &shown, "a limiter");
+        for place in before..self.errors.len() {
+            let Problem { field, meant: None, .. } = &self.errors[place] else { continue };
+            let kind = common_kind_of(field).map(|kind| format!("policy = \"{kind}\""));
+            self.errors[place].meant = kind.map(|kind| self.in_format(&kind));
+        }
         self.forms(path, node, &LIMITER);
     }
 
@@ -300,6 +306,16 @@ impl Checks<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+/// Returns the kind with one limiter for all keys that alone has the field that a word of another program stands for.
+fn common_kind_of(word: &str) -> Option<&'static str> {
+    let names: Vec<&str> = LIMITER.iter().map(|field| field.name).collect();
+    let meant = synonym(word, &names)?;
+    match kind_names(|kind| kind.is_common && kind.own().any(|own| own == meant))[..] {
+        [kind] => Some(kind),
+        _ => None,
     }
 }
 
