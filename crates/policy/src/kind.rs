@@ -7,21 +7,23 @@ mod on_redis;
 mod parts;
 mod small;
 mod steady;
+mod unbuildable;
 pub(crate) mod words;
 
 use self::common::{ClassPolicy, ShareGroup};
 pub(crate) use self::parts::match_parts;
+pub use self::unbuildable::Unbuildable;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::HumanCount;
-use sluicegate::calendar::{Budget, Calendar, CalendarError, CalendarWindow, Weekday};
+use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::compose::All;
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::{
-    ConfigError, FixedWindow, Gcra, LeakyBucket, Limiter, Quota, Rate, SlidingCounter, SlidingLog,
+    FixedWindow, Gcra, LeakyBucket, Limiter, Quota, Rate, SlidingCounter, SlidingLog,
     SlidingWindow, TokenBucket,
 };
 
@@ -182,23 +184,6 @@ macro_rules! limiter_types {
 #[cfg(feature = "registry")]
 pub(crate) use limiter_types;
 
-/// Invalid numbers: no limiter can be built from them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unbuildable {
-    /// A number is out of its range.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// There is no such calendar or budget.
-    #[error(transparent)]
-    Calendar(#[from] CalendarError),
-    /// It has keys that share one limiter, and is to be that of one key, or of none.
-    #[error(
-        "shares and priorities are one limiter for all keys: expected a key of a single field, not \"all\", and no \
-         other limiter around it"
-    )]
-    Common,
-}
-
 impl Kind {
     /// Creates a limiter for one key, which reads the time from `clock`, in nanoseconds since
     /// the Unix epoch.
@@ -221,6 +206,100 @@ impl Kind {
             }};
         }
         Ok(limiter_of!(self, clock, clock, boxed, boxed, all))
+    }
+
+    /// Returns the most permits that a request may ask for without being refused for ever.
+    #[must_use]
+    pub fn most_at_once(&self) -> u64 {
+        match self {
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
+            Kind::Gcra { interval, tolerance } => {
+                let most = bound::of_gcra(*interval, *tolerance, Duration::ZERO);
+                u64::try_from(most).unwrap_or(u64::MAX)
+            }
+            Kind::LeakyMinInterval(_) | Kind::SlidingLog(_) => 1,
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingCounter(limit)
+            | Kind::WeightedLog { limit, .. } => limit.permits(),
+            Kind::MultiWindow { limits, .. } => {
+                limits.iter().map(|limit| limit.permits()).min().unwrap_or(0)
+            }
+            Kind::CalendarWindow { limit, .. } => *limit,
+            Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
+            Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
+            Kind::Shares { quota, groups } => common::most_of_groups(*quota, groups),
+            Kind::Priorities { quota, classes } => {
+                let reserve = classes.iter().map(|class| class.reserve).min().unwrap_or(0);
+                quota.burst().saturating_sub(reserve)
+            }
+        }
+    }
+
+    /// Returns the most permits that are granted in any span of this length to callers that take no
+    /// credit: the engine's proved bound for one key, or for all of them if they share one limiter.
+    /// Permits that are taken by force, by reservations or by settlements come on top, at most the
+    /// quota's `max_debt`.
+    ///
+    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
+    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
+    /// window. 0 for no time.
+    #[must_use]
+    pub fn most_in(&self, time: Duration) -> u64 {
+        // The time from the first grant in a span to the last one that still is.
+        let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
+        let most = match self {
+            Kind::TokenBucket { quota, .. }
+            | Kind::LeakyMeter(quota)
+            | Kind::Shares { quota, .. }
+            | Kind::Priorities { quota, .. } => bound::of_bucket(quota, between),
+            Kind::Gcra { interval, tolerance } => bound::of_gcra(*interval, *tolerance, between),
+            Kind::LeakyMinInterval(rate) => bound::of_min_interval(*rate, between),
+            Kind::FixedWindow(limit) => bound::of_fixed_window(*limit, time),
+            Kind::WindowFromFirst(limit) => bound::of_window_from_first(*limit, time),
+            Kind::SlidingCounter(limit) => bound::of_counter(*limit, time),
+            Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingLog(limit)
+            | Kind::WeightedLog { limit, .. } => bound::of_sliding(*limit, time),
+            Kind::MultiWindow { limits, .. } => {
+                limits.iter().map(|limit| bound::of_sliding(*limit, time)).min().unwrap_or(0)
+            }
+            Kind::CalendarWindow { limit, calendar } => bound::of_calendar(*limit, calendar, time),
+            Kind::Budget { amounts, zone } => bound::of_days(amounts, zone, time),
+            Kind::All(parts) => {
+                parts.iter().map(|part| part.most_in(time)).min().unwrap_or(0).into()
+            }
+        };
+        u64::try_from(most).unwrap_or(u64::MAX)
+    }
+
+    /// Returns why more may be admitted than the limit says, if so.
+    pub(crate) fn why(&self) -> Option<&'static str> {
+        match self {
+            // Two of them are a window apart.
+            Kind::WindowFromFirst(limit) if limit.permits() == 1 => None,
+            Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
+                "About twice the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
+            ),
+            Kind::SlidingCounter(_) => Some(
+                "Less than twice the limit can be admitted in any interval: the requests of the \
+                 previous window are assumed to be spread evenly over it.",
+            ),
+            Kind::CalendarWindow { .. } | Kind::Budget { .. } => Some(
+                "More than the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
+            ),
+            Kind::TokenBucket { .. }
+            | Kind::LeakyMeter(_)
+            | Kind::Gcra { .. }
+            | Kind::Shares { .. }
+            | Kind::Priorities { .. } => Some(
+                "This is a full burst after an idle time, plus the tokens earned in that time.",
+            ),
+            _ => None,
+        }
     }
 
     /// Returns the quota of a bucket that has one.

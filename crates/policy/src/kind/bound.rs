@@ -1,126 +1,62 @@
-//! The bounds on what limiters of each kind admit.
+//! The bounds on what limiters of each kind admit in a time, or between the first grant and the last one.
 
 use std::time::Duration;
 
 use sluicegate::calendar::{Calendar, CalendarUnit};
 use sluicegate::{Quota, Rate, Refill};
 
-use super::Kind;
-use super::common::most_of_groups;
-
-impl Kind {
-    /// Returns the most permits that a request may ask for without being refused for ever.
-    #[must_use]
-    pub fn most_at_once(&self) -> u64 {
-        match self {
-            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
-            Kind::Gcra { interval, tolerance } => {
-                let early = tolerance.as_nanos() / interval.as_nanos().max(1);
-                u64::try_from(early).unwrap_or(u64::MAX).saturating_add(1)
-            }
-            Kind::LeakyMinInterval(_) | Kind::SlidingLog(_) => 1,
-            Kind::FixedWindow(limit)
-            | Kind::WindowFromFirst(limit)
-            | Kind::SlidingWindow { limit, .. }
-            | Kind::SlidingCounter(limit)
-            | Kind::WeightedLog { limit, .. } => limit.permits(),
-            Kind::MultiWindow { limits, .. } => {
-                limits.iter().map(|limit| limit.permits()).min().unwrap_or(0)
-            }
-            Kind::CalendarWindow { limit, .. } => *limit,
-            Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
-            Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
-            Kind::Shares { quota, groups } => most_of_groups(*quota, groups),
-            Kind::Priorities { quota, classes } => {
-                let reserve = classes.iter().map(|class| class.reserve).min().unwrap_or(0);
-                quota.burst().saturating_sub(reserve)
-            }
+/// Returns the most that a bucket admits whose last grant is so long after the first.
+pub(super) fn of_bucket(quota: &Quota, between: Duration) -> u128 {
+    let rate = quota.rate();
+    let earned = match quota.refill() {
+        // Each time as much as there is space for.
+        Refill::Interval => {
+            u128::from(rate.permits().min(quota.burst())) * ceil(between, rate.period())
         }
-    }
+        Refill::Smooth => earned(rate, between),
+    };
+    u128::from(quota.burst()) + earned
+}
 
-    /// Returns the most permits that are granted in any span of this length to callers that take no
-    /// credit: the engine's proved bound for one key, or for all of them if they share one limiter.
-    /// Permits that are taken by force, by reservations or by settlements come on top, at most the
-    /// quota's `max_debt`.
-    ///
-    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
-    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
-    /// window. 0 for no time.
-    #[must_use]
-    pub fn most_in(&self, time: Duration) -> u64 {
-        // The time from the first grant in a span to the last one that still is.
-        let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
-        let windows = |length: Duration| ceil(time, length);
-        let most = match self {
-            Kind::TokenBucket { quota, .. }
-            | Kind::LeakyMeter(quota)
-            | Kind::Shares { quota, .. }
-            | Kind::Priorities { quota, .. } => most_of_bucket(quota, between),
-            Kind::Gcra { interval, tolerance } => {
-                1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
-            }
-            Kind::LeakyMinInterval(rate) => 1 + earned(*rate, between),
-            // The end of one window, and all others that begin in this time.
-            Kind::FixedWindow(limit) => u128::from(limit.permits()) * (windows(limit.period()) + 1),
-            // The first request of the first one is before the span, or all windows begin in it.
-            Kind::WindowFromFirst(limit) => {
-                u128::from(limit.permits()) * (windows(limit.period()) + 1) - 1
-            }
-            // Less than twice the limit in any span of a window, and the limit in each window.
-            Kind::SlidingCounter(limit) => {
-                let (permits, windows) = (u128::from(limit.permits()), windows(limit.period()));
-                ((2 * permits - 1) * windows).min(permits * (windows + 1))
-            }
-            Kind::SlidingWindow { limit, .. }
-            | Kind::SlidingLog(limit)
-            | Kind::WeightedLog { limit, .. } => {
-                u128::from(limit.permits()) * windows(limit.period())
-            }
-            Kind::MultiWindow { limits, .. } => limits
-                .iter()
-                .map(|limit| u128::from(limit.permits()) * windows(limit.period()))
-                .min()
-                .unwrap_or(0),
-            Kind::CalendarWindow { limit, calendar } => {
-                u128::from(*limit) * windows_of(calendar, time)
-            }
-            Kind::Budget { amounts, zone } => {
-                most_of_days(amounts, windows(shortest_day(Some(zone))) + 1)
-            }
-            Kind::All(parts) => {
-                return parts.iter().map(|part| part.most_in(time)).min().unwrap_or(0);
-            }
-        };
-        u64::try_from(most).unwrap_or(u64::MAX)
-    }
+/// Returns the most that GCRA admits whose last grant is so long after the first.
+pub(super) fn of_gcra(interval: Duration, tolerance: Duration, between: Duration) -> u128 {
+    1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
+}
 
-    /// Returns why more may be admitted than the limit says, if so.
-    pub(crate) fn why(&self) -> Option<&'static str> {
-        match self {
-            // Two of them are a window apart.
-            Kind::WindowFromFirst(limit) if limit.permits() == 1 => None,
-            Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
-                "About twice the limit can be admitted in a short time: at the end of one window and \
-                 the beginning of the next.",
-            ),
-            Kind::SlidingCounter(_) => Some(
-                "Less than twice the limit can be admitted in any interval: the requests of the \
-                 previous window are assumed to be spread evenly over it.",
-            ),
-            Kind::CalendarWindow { .. } | Kind::Budget { .. } => Some(
-                "More than the limit can be admitted in a short time: at the end of one window and \
-                 the beginning of the next.",
-            ),
-            Kind::TokenBucket { .. }
-            | Kind::LeakyMeter(_)
-            | Kind::Gcra { .. }
-            | Kind::Shares { .. }
-            | Kind::Priorities { .. } => Some(
-                "This is a full burst after an idle time, plus the tokens earned in that time.",
-            ),
-            _ => None,
-        }
-    }
+/// Returns the most permits at a distance whose last one is so long after the first.
+pub(super) fn of_min_interval(rate: Rate, between: Duration) -> u128 {
+    1 + earned(rate, between)
+}
+
+/// Returns the most of windows that are aligned to the clock: of the end of one, and of all others that begin in this time.
+pub(super) fn of_fixed_window(limit: Rate, time: Duration) -> u128 {
+    u128::from(limit.permits()) * (ceil(time, limit.period()) + 1)
+}
+
+/// Returns the most of windows that begin at a request: that of the first one is before the time, or all windows begin in it.
+pub(super) fn of_window_from_first(limit: Rate, time: Duration) -> u128 {
+    of_fixed_window(limit, time) - 1
+}
+
+/// Returns the most of a sliding counter: less than twice the limit in any time of a window, and the limit in each window.
+pub(super) fn of_counter(limit: Rate, time: Duration) -> u128 {
+    let (permits, windows) = (u128::from(limit.permits()), ceil(time, limit.period()));
+    ((2 * permits - 1) * windows).min(permits * (windows + 1))
+}
+
+/// Returns the most where no window, wherever it begins, has more than the limit.
+pub(super) fn of_sliding(limit: Rate, time: Duration) -> u128 {
+    u128::from(limit.permits()) * ceil(time, limit.period())
+}
+
+/// Returns the most of windows of a calendar.
+pub(super) fn of_calendar(limit: u64, calendar: &Calendar, time: Duration) -> u128 {
+    u128::from(limit) * windows_of(calendar, time)
+}
+
+/// Returns the most of days with these amounts, from Monday on.
+pub(super) fn of_days(amounts: &[u64; 7], zone: &str, time: Duration) -> u128 {
+    most_of_days(amounts, ceil(time, shortest_day(Some(zone))) + 1)
 }
 
 /// Returns the number of lengths that a time takes, rounded up.
@@ -163,17 +99,4 @@ fn most_of_days(amounts: &[u64; 7], days: u128) -> u128 {
         (0..others).map(|day| u128::from(amounts[(first + day) % 7])).sum()
     };
     week * (days / 7) + (0..7).map(run).max().unwrap_or(0)
-}
-
-/// Returns the most that a bucket admits whose last grant is so long after the first.
-fn most_of_bucket(quota: &Quota, between: Duration) -> u128 {
-    let rate = quota.rate();
-    let earned = match quota.refill() {
-        // Each time as much as there is space for.
-        Refill::Interval => {
-            u128::from(rate.permits().min(quota.burst())) * ceil(between, rate.period())
-        }
-        Refill::Smooth => earned(rate, between),
-    };
-    u128::from(quota.burst()) + earned
 }
