@@ -12,6 +12,17 @@ use sluicegate::{Quota, Rate, Refill};
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// Describes a time, such as `1h 30m` or `2 days`: units of more than a letter or two are words of their own.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use sluicegate_policy::time_in_words;
+///
+/// assert_eq!(time_in_words(Duration::from_secs(5_400)), "1h 30m");
+/// assert_eq!(time_in_words(Duration::from_secs(100 * 31_557_600)), "100 years");
+/// ```
 #[must_use]
 pub fn time_in_words(time: Duration) -> String {
     let text = format_duration(time).to_string();
