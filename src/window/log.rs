@@ -31,7 +31,7 @@
 //! last admission, and something had before; the logarithm of the entries otherwise), and a
 //! store if something has left; a denial 11 loads, those of the search, and no write.
 
-mod count;
+pub(crate) mod count;
 mod dates;
 mod entry_ring;
 pub(crate) mod requests;

@@ -12,6 +12,7 @@ use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
+use crate::window::log::count::{ByNumber, InEntry};
 use crate::window::log::requests::RequestLog;
 
 use super::verbs::{one_limit, window_verbs};
@@ -65,7 +66,7 @@ use crate::limiter::leaving::leaving;
 ///
 /// The log is the "sliding window log" of the literature, as a ring of timestamps.
 pub struct SlidingLog<C = DefaultClock> {
-    core: RequestLog<C>,
+    core: RequestLog<C, ByNumber>,
 }
 
 #[cfg(feature = "std")]
@@ -182,7 +183,7 @@ one_limit!(SlidingLog<C>);
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
 pub struct WeightedLog<C = DefaultClock> {
-    core: RequestLog<C>,
+    core: RequestLog<C, InEntry>,
 }
 
 #[cfg(feature = "std")]

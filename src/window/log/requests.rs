@@ -36,88 +36,88 @@ use crate::time::clock::Clock;
 use crate::window::limit::{Limit, check_between, check_max};
 
 use super::MAX_PLACES;
-use super::count::Count;
+use super::count::{ByNumber, Count, InEntry};
 use super::dates::Dates;
 use super::entry_ring::EntryRing;
 
 /// A log in which every entry is a request.
-pub(crate) struct RequestLog<C> {
+pub(crate) struct RequestLog<C, N> {
     ring: EntryRing<C>,
     /// Number of requests that it was asked to remember.
     capacity: u64,
     limit: Limit,
     window_nanos: u64,
-    count: Count,
+    count: N,
     dates: Dates,
 }
 
-impl<C: Clock> RequestLog<C> {
+impl<C: Clock> RequestLog<C, ByNumber> {
     /// Creates a log of requests for one permit each.
-    pub(crate) fn of_permits(limit: Rate, clock: C) -> Result<RequestLog<C>, ConfigError> {
+    pub(crate) fn of_permits(
+        limit: Rate,
+        clock: C,
+    ) -> Result<RequestLog<C, ByNumber>, ConfigError> {
         let permits = limit.permits();
         if permits > MAX_PLACES {
             return Err(ConfigError::Limit { limit: permits, max: MAX_PLACES });
         }
-        RequestLog::sized(Count::ByNumber, permits, limit.period_nanos(), permits, clock)
+        RequestLog::sized(permits, permits, limit.period_nanos(), permits, clock)
     }
+}
 
+impl<C: Clock> RequestLog<C, InEntry> {
     /// Creates a log of `capacity` requests of any size.
     pub(crate) fn of_any_size(
         limit: Rate,
         capacity: u64,
         clock: C,
-    ) -> Result<RequestLog<C>, ConfigError> {
-        let permits = limit.permits();
-        let count = Count::in_entry(permits);
-        let most = MAX_PLACES - count.more_places();
+    ) -> Result<RequestLog<C, InEntry>, ConfigError> {
+        let most = MAX_PLACES - InEntry::MORE_PLACES;
         if capacity < 1 || capacity > most {
             return Err(ConfigError::Capacity { capacity, most });
         }
-        let window_nanos = limit.period_nanos();
-        RequestLog::sized(count, permits, window_nanos, capacity, clock)
+        let permits = limit.permits();
+        RequestLog::sized(permits, permits, limit.period_nanos(), capacity, clock)
     }
+}
 
+impl<C: Clock, N: Count> RequestLog<C, N> {
     /// Returns the same log with room for limits up to `max_limit`, and nothing granted. If it
     /// had room for as many requests as the limit, it gets room for `max_limit` of them.
     ///
     /// # Errors
     ///
     /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
-    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<RequestLog<C>, ConfigError> {
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<RequestLog<C, N>, ConfigError> {
         let limit = self.limit.get();
-        let count = match self.count {
-            Count::ByNumber => Count::ByNumber,
-            Count::InEntry(_) => {
-                check_max(max_limit, limit, self.window_nanos)?;
-                Count::in_entry(max_limit)
-            }
-        };
+        if !N::IS_OF_PERMITS {
+            check_max(max_limit, limit, self.window_nanos)?;
+        }
         let capacity = if self.capacity < limit {
             self.capacity
         } else {
-            check_between(max_limit, limit, MAX_PLACES - count.more_places())?;
+            check_between(max_limit, limit, MAX_PLACES - N::MORE_PLACES)?;
             self.capacity.max(max_limit)
         };
-        RequestLog::sized(count, limit, self.window_nanos, capacity, self.ring.into_clock())
+        let clock = self.ring.into_clock();
+        RequestLog::sized(limit, max_limit, self.window_nanos, capacity, clock)
     }
 
     fn sized(
-        count: Count,
         limit: u64,
+        max_limit: u64,
         window_nanos: u64,
         capacity: u64,
         clock: C,
-    ) -> Result<RequestLog<C>, ConfigError> {
+    ) -> Result<RequestLog<C, N>, ConfigError> {
+        let count = N::up_to_limit(max_limit);
         let dates = Dates::new(count.dates(), window_nanos);
         let first = |now_nanos| dates.before(now_nanos);
-        let max_limit = match count {
-            Count::ByNumber => capacity,
-            Count::InEntry(_) => Rate::MAX_PERMITS.min(count.max_difference()),
-        };
+        let most = if N::IS_OF_PERMITS { capacity } else { Rate::MAX_PERMITS };
         Ok(RequestLog {
-            ring: EntryRing::new(capacity + count.more_places(), first, clock),
+            ring: EntryRing::new(capacity + N::MORE_PLACES, first, clock),
             capacity,
-            limit: Limit::new(limit, max_limit)?,
+            limit: Limit::new(limit, most.min(count.max_difference()))?,
             window_nanos,
             count,
             dates,
@@ -167,11 +167,11 @@ impl<C: Clock> RequestLog<C> {
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.count {
-            Count::ByNumber => self.acquire_one_by_one(permits),
-            // If nothing is available, the denial is that of one permit.
-            Count::InEntry(_) => self.append(0, |room| permits.min(room.max(1))),
+        if N::IS_OF_PERMITS {
+            return self.acquire_one_by_one(permits);
         }
+        // If nothing is available, the denial is that of one permit.
+        self.append(0, |room| permits.min(room.max(1)))
     }
 
     /// Takes permits one by one until no more are available. At most the limit, because
@@ -209,10 +209,13 @@ impl<C: Clock> RequestLog<C> {
     /// # Errors
     ///
     /// [`Denied::TooLarge`] if `permits` are more than an entry can be.
+    #[expect(clippy::unused_self, reason = "`self` names the kind of log")]
     #[inline]
     fn check_request(&self, permits: u64) -> Result<(), Denied> {
-        let limit = self.count.max_request();
-        if permits > limit { Err(Denied::TooLarge { limit, which: 0 }) } else { Ok(()) }
+        if N::IS_OF_PERMITS && permits > 1 {
+            return Err(Denied::TooLarge { limit: 1, which: 0 });
+        }
+        Ok(())
     }
 }
 

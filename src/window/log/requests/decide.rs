@@ -6,6 +6,7 @@ use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
+use super::super::count::Count;
 use super::super::entry_ring::Head;
 use super::RequestLog;
 
@@ -33,7 +34,7 @@ impl View {
     }
 }
 
-impl<C: Clock> RequestLog<C> {
+impl<C: Clock, N: Count> RequestLog<C, N> {
     /// Takes the number of permits that `ask` chooses, given those available, if `reserve` more are there.
     #[inline]
     pub(super) fn append(&self, reserve: u64, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
@@ -108,7 +109,7 @@ impl<C: Clock> RequestLog<C> {
         let start = self.ring.start();
         // The entry before the oldest place for one that counts does not count, and its count can be read: an entry is
         // written only if the one after it does not count, either.
-        let oldest = head.number + self.count.more_places() - self.ring.places();
+        let oldest = head.number + N::MORE_PLACES - self.ring.places();
         let first = start.max(oldest).min(head.number) - 1;
         let gone = self.ring.newest_gone(first, head.number, is_gone);
         View {
@@ -155,14 +156,10 @@ impl<C: Clock> RequestLog<C> {
     #[cold]
     fn wait_nanos(&self, permits: u64, view: &View) -> u64 {
         let room = view.limit - permits;
-        let fits = |gone| self.count.difference(view.count, self.counted(gone)) <= room;
-        // Finds the first entry that has to be gone; with the last one, all are. At least one
-        // more has to go, and among entries that are gone the counts may have wrapped.
-        let (mut too_few, mut enough) = (view.gone, view.head.number - 1);
-        while enough.saturating_sub(too_few) > 1 {
-            let middle = too_few.midpoint(enough);
-            if fits(middle) { enough = middle } else { too_few = middle }
-        }
+        // At least one more than is gone has to go; with the last one, all are.
+        let all = (view.gone, view.head.number - 1);
+        let enough =
+            self.count.first_within(room, view.count, all, |number| self.ring.entry(number));
         self.dates.left_nanos(self.at(enough), view.now_nanos)
     }
 

@@ -6,9 +6,10 @@ use crate::decision::receipt::Receipt;
 use crate::limiter::leaving::counted_beside;
 use crate::time::clock::Clock;
 
+use super::super::count::Count;
 use super::RequestLog;
 
-impl<C: Clock> RequestLog<C> {
+impl<C: Clock, N: Count> RequestLog<C, N> {
     pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
         self.check_leaving(permits, reserve)?;
         self.append(counted_beside(permits, reserve), |_| permits)
@@ -34,11 +35,10 @@ impl<C: Clock> RequestLog<C> {
     /// [`Denied::TooLarge`] if `permits` are more than an entry can be.
     #[inline]
     fn check_leaving(&self, permits: u64, reserve: u64) -> Result<(), Denied> {
-        let most = self.count.max_request();
-        if permits <= most {
-            return Ok(());
+        if N::IS_OF_PERMITS && permits > 1 {
+            let limit = self.limit.get().saturating_sub(reserve).min(1);
+            return Err(Denied::TooLarge { limit, which: 0 });
         }
-        let limit = self.limit.get().saturating_sub(reserve).min(most);
-        Err(Denied::TooLarge { limit, which: 0 })
+        Ok(())
     }
 }

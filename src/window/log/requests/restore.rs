@@ -10,7 +10,7 @@ use super::super::count::Count;
 use super::super::dates::Dates;
 use super::RequestLog;
 
-impl<C: Clock> RequestLog<C> {
+impl<C: Clock, N: Count> RequestLog<C, N> {
     pub(crate) fn snapshot(&self) -> History {
         self.read(|view| {
             let mut before = self.counted(view.gone);
@@ -24,14 +24,11 @@ impl<C: Clock> RequestLog<C> {
     }
 
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        let room = (self.ring.places() - self.count.more_places()) as usize;
+        let room = (self.ring.places() - N::MORE_PLACES) as usize;
         let spent = history
             .after(away_nanos)
             .filter(|&(age_nanos, _)| age_nanos < self.dates.window_nanos());
-        let spent: Vec<_> = match self.count {
-            Count::ByNumber => singles(spent, room),
-            Count::InEntry(_) => spent.collect(),
-        };
+        let spent: Vec<_> = if N::IS_OF_PERMITS { singles(spent, room) } else { spent.collect() };
         // Entries for which there is no room are counted with the next ones.
         let (early, late) = spent.split_at(spent.len().saturating_sub(room));
         let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));

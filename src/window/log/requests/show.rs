@@ -5,9 +5,10 @@ use core::fmt;
 use crate::time::clock::Clock;
 use crate::window::limit;
 
+use super::super::count::Count;
 use super::RequestLog;
 
-impl<C: Clock> RequestLog<C> {
+impl<C: Clock, N: Count> RequestLog<C, N> {
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let used = self.read_at(self.ring.now_nanos(), |view| view.limit - view.room());
@@ -15,7 +16,7 @@ impl<C: Clock> RequestLog<C> {
     }
 }
 
-impl<C> fmt::Debug for RequestLog<C> {
+impl<C, N> fmt::Debug for RequestLog<C, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestLog")
             .field("limit", &self.limit)
