@@ -16,6 +16,7 @@ pub(crate) mod all;
 pub(crate) mod counted;
 pub(crate) mod gate;
 mod top_up;
+mod unlimited;
 
 #[cfg(feature = "alloc")]
 pub use self::all::All;
@@ -25,7 +26,8 @@ pub use self::counted::Counted;
 pub use self::counted::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
 #[cfg(feature = "wait")]
 pub use self::counted::waits::{WaitBucket, WaitCounts};
-pub use self::gate::{Gate, GateMode, Unlimited};
+pub use self::gate::{Gate, GateMode};
 pub use self::top_up::TopUp;
+pub use self::unlimited::Unlimited;
 #[cfg(feature = "alloc")]
 pub use crate::counters::StripedCounters;
