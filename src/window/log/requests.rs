@@ -158,7 +158,7 @@ impl<C: Clock, N: Count> RequestLog<C, N> {
 
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.check_request(permits)?;
+        Self::check_request(permits)?;
         self.append(0, |_| permits)
     }
 
@@ -189,7 +189,7 @@ impl<C: Clock, N: Count> RequestLog<C, N> {
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.check_request(permits)?;
+        Self::check_request(permits)?;
         self.peek_ahead(permits)
     }
 
@@ -209,9 +209,8 @@ impl<C: Clock, N: Count> RequestLog<C, N> {
     /// # Errors
     ///
     /// [`Denied::TooLarge`] if `permits` are more than an entry can be.
-    #[expect(clippy::unused_self, reason = "`self` names the kind of log")]
     #[inline]
-    fn check_request(&self, permits: u64) -> Result<(), Denied> {
+    fn check_request(permits: u64) -> Result<(), Denied> {
         if N::IS_OF_PERMITS && permits > 1 {
             return Err(Denied::TooLarge { limit: 1, which: 0 });
         }
