@@ -158,10 +158,10 @@ impl<K: Key, const BORROWS: bool> Store<K> for Shares<K, BORROWS> {
             let quota = Quota::new(rate).with_burst(burst).expect("it is in range");
             share::Share::new(quota).with_tenants(tenants as usize)
         };
-        let groups =
-            [share(1, if BORROWS { 1 } else { limit.burst }), share(keys, limit.burst / keys)];
+        let (large, small) = (if BORROWS { 1 } else { limit.burst }, (limit.burst / keys).max(1));
+        let groups = [share(1, large), share(keys, small)];
         let rate = Rate::new(keys + 1, limit.period).expect("it is in range");
-        let all = Quota::new(rate).with_burst(limit.burst * 2).expect("it is in range");
+        let all = Quota::new(rate).with_burst(limit.burst + keys * small).expect("it is in range");
         let shares =
             share::Shares::with_hasher(all, groups, QuantaClock::new(), Foldhash::default());
         Shares { shares: shares.expect("no more is assured than there is"), first: K::at(0) }
