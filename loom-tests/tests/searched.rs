@@ -1,5 +1,5 @@
 //! Models of a store that is searched completely before a key is refused, and refuses the next one by the last search.
-//! What is checked, over every interleaving:
+//! Checked over every interleaving:
 //!
 //! * a key beside one that makes room finds it, or is refused as before;
 //! * once room was made, no key is refused, whoever searched meanwhile;

@@ -216,8 +216,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     /// A new tenant of a group that has no free place looks for a tenant that is full again, in all of 128 parts of the
     /// group, locking one after the other; a part is gone through only if one of its tenants was to be full by now. That
     /// takes some microseconds, and more while tenants become full as it goes on. If none is found, other new tenants are
-    /// refused without a search until one of the tenants is to be full, or another has got a place: as quickly as a
-    /// tenant that has one.
+    /// refused without a search until one of the tenants is to be full, or another has got a place.
     ///
     /// # Errors
     ///

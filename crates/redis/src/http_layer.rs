@@ -102,8 +102,8 @@ remote!(LeasedLimiter, RunScript + 'static);
 
 /// [`RedisShares`] behind a layer for web servers: a `Remote` limiter whose keys are tenants.
 ///
-/// As for `ByShare` of `sluicegate-http`, which may be what it falls back to, the layer has to find the tenant in something that a
-/// client cannot write.
+/// The layer has to find the tenant in something that a client cannot write, as for `ByShare` of `sluicegate-http`, to which a
+/// `Remote` may fall back.
 ///
 /// # Examples
 ///
