@@ -11,8 +11,8 @@ use crate::settle::estimate::detached::Detached;
 
 /// A limiter that grants every request.
 ///
-/// For callers without a limit among others that have one, and inside a [`Gate`] for a limit that
-/// is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate; reads no
+/// For callers without a limit among others that have one, and inside a
+/// [`Gate`](crate::compose::Gate) for a limit that is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate; reads no
 /// clock. Its [`limit`](Grant::limit) and `remaining` are [`u64::MAX`], for "no limit".
 ///
 /// # Examples
