@@ -19,6 +19,8 @@ mod least;
 mod leaving;
 mod limits;
 mod order;
+#[cfg(feature = "tokio")]
+mod paused;
 mod queued;
 mod queued_crowds;
 mod queued_deadlines;

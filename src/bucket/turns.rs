@@ -27,8 +27,8 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
         &self.line.line_lock
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.clock.now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
     }
 
     fn is_gated(&self) -> bool {

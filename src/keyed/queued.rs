@@ -329,8 +329,8 @@ where
         &self.store
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.clock.now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
     }
 
     fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied> {

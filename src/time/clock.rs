@@ -84,12 +84,33 @@ pub trait Clock {
     /// Returns the nanoseconds since a fixed origin. Must not block, nor call the limiter, which may
     /// hold a lock.
     fn now_nanos(&self) -> u64;
+
+    /// Returns the timeline that the clock reads. Tasks that wait for a limiter on this clock sleep on it, unless
+    /// they name a timer.
+    fn timeline(&self) -> Timeline {
+        Timeline::System
+    }
+}
+
+/// A course of time that a clock reads, and that sleeps take place in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Timeline {
+    /// The system's, which nobody stops.
+    #[default]
+    System,
+    /// Tokio's, which `tokio::time::pause` stops.
+    #[cfg(feature = "tokio")]
+    Tokio,
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
     #[inline]
     fn now_nanos(&self) -> u64 {
         (**self).now_nanos()
+    }
+    fn timeline(&self) -> Timeline {
+        (**self).timeline()
     }
 }
 
@@ -99,6 +120,9 @@ impl<C: Clock + ?Sized> Clock for alloc::boxed::Box<C> {
     fn now_nanos(&self) -> u64 {
         (**self).now_nanos()
     }
+    fn timeline(&self) -> Timeline {
+        (**self).timeline()
+    }
 }
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -106,5 +130,8 @@ impl<C: Clock + ?Sized> Clock for alloc::sync::Arc<C> {
     #[inline]
     fn now_nanos(&self) -> u64 {
         (**self).now_nanos()
+    }
+    fn timeline(&self) -> Timeline {
+        (**self).timeline()
     }
 }

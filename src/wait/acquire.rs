@@ -11,13 +11,14 @@ use std::time::Instant;
 use pin_project_lite::pin_project;
 
 use crate::decision::grant::Grant;
+use crate::time::clock::Timeline;
 
 use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::request::{Asked, LineRequest};
 use super::thread_waker::thread_waker;
 use super::timer::Timer;
-use super::timer::thread::ThreadTimer;
+use super::timer::clock::ClockTimer;
 use super::way_to_line::{HasLine, WayToLine};
 
 pin_project! {
@@ -60,7 +61,7 @@ pin_project! {
     /// assert!(bucket.acquire(5).wait_blocking().is_ok());
     /// ```
     #[must_use = "a future does nothing until it is polled"]
-    pub struct Waiting<'a, T: Timer = ThreadTimer> {
+    pub struct Waiting<'a, T: Timer = ClockTimer> {
         request: LineRequest<WayToLine<'a>>,
         timer: T,
         #[pin]
@@ -70,7 +71,7 @@ pin_project! {
 
 impl<'a> Waiting<'a> {
     pub(crate) fn new(line: WayToLine<'a>, permits: u64) -> Waiting<'a> {
-        Waiting { request: LineRequest::new(line, permits), timer: ThreadTimer, sleep: None }
+        Waiting { request: LineRequest::new(line, permits), timer: ClockTimer, sleep: None }
     }
 }
 
@@ -109,7 +110,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
         self
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     pub fn timer<U: Timer>(self, timer: U) -> Waiting<'a, U> {
         Waiting { request: self.request, timer, sleep: None }
     }
@@ -152,7 +153,8 @@ impl<T: Timer> Future for Waiting<'_, T> {
         match this.request.ask(context.waker()) {
             Asked::Told(answer) => Poll::Ready(answer),
             Asked::Sleep(longest) => {
-                sleep(this.sleep, this.timer, longest, context);
+                let timeline = this.request.limiter().clock().timeline();
+                sleep(this.sleep, this.timer, timeline, longest, context);
                 Poll::Pending
             }
         }
@@ -163,10 +165,11 @@ impl<T: Timer> Future for Waiting<'_, T> {
 pub(crate) fn sleep<T: Timer>(
     mut asleep: Pin<&mut Option<T::Sleep>>,
     timer: &T,
+    timeline: Timeline,
     longest: Duration,
     context: &mut Context<'_>,
 ) {
-    asleep.set(Some(timer.sleep(longest)));
+    asleep.set(Some(timer.sleep_on(timeline, longest)));
     if asleep.as_pin_mut().is_none_or(|sleep| sleep.poll(context).is_ready()) {
         // Over already: it is the executor's turn, so that a timer without a time holds up nobody.
         context.waker().wake_by_ref();
@@ -200,13 +203,13 @@ mod tests {
     use crate::quota;
     use crate::time::clock::manual::ManualClock;
     use crate::wait::limits::{LineLimits, WhenLineFull};
-    use crate::wait::timer::thread::ThreadSleep;
+    use crate::wait::timer::clock::ClockSleep;
     use crate::wait::traits::Wait;
 
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_caller_is_small() {
-        assert_eq!(size_of::<Waiting<'_>>() - size_of::<Option<ThreadSleep>>(), 80);
+        assert_eq!(size_of::<Waiting<'_>>() - size_of::<Option<ClockSleep>>(), 80);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::request::{Asked, LineRequest};
 use super::timer::Timer;
-use super::timer::thread::ThreadTimer;
+use super::timer::clock::ClockTimer;
 use super::traits::Wait;
 use super::turn::TakesTurns;
 use super::way_to_line::{Answered, HasLine};
@@ -61,7 +61,7 @@ use super::way_to_line::{Answered, HasLine};
 /// service.has_permit = false;
 /// assert!(service.poll_ready(&mut context).is_pending());
 /// ```
-pub struct Caller<L: Wait, T: Timer = ThreadTimer> {
+pub struct Caller<L: Wait, T: Timer = ClockTimer> {
     request: LineRequest<Kept<L>>,
     /// The permits of the request that has no answer yet.
     asked: Option<u64>,
@@ -74,12 +74,12 @@ impl<L: Wait> Caller<L> {
     /// Returns a caller that stands in no line yet. Reads no clock.
     pub fn new(limiter: L) -> Caller<L> {
         let request = LineRequest::new(Kept(limiter), 0);
-        Caller { request, asked: None, timer: ThreadTimer, sleep: None }
+        Caller { request, asked: None, timer: ClockTimer, sleep: None }
     }
 }
 
 impl<L: Wait, T: Timer> Caller<L, T> {
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     #[must_use]
     pub fn timer<U: Timer>(self, timer: U) -> Caller<L, U> {
         Caller { request: self.request, asked: self.asked, timer, sleep: None }
@@ -127,7 +127,8 @@ impl<L: Wait, T: Timer> Caller<L, T> {
             }
             Asked::Sleep(longest) => {
                 let sleep = self.sleep.get_or_insert_with(|| Box::pin(None));
-                acquire::sleep(sleep.as_mut(), &self.timer, longest, context);
+                let timeline = self.request.limiter().clock().timeline();
+                acquire::sleep(sleep.as_mut(), &self.timer, timeline, longest, context);
                 Poll::Pending
             }
         }

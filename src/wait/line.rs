@@ -31,7 +31,7 @@ use super::wakers::Wakers;
 
 /// The answer to a caller that stands in line.
 #[derive(Debug)]
-pub(crate) enum Standing {
+pub(crate) enum LineAnswer {
     Told(Outcome),
     /// To be asked again in `wait`, or when woken.
     Waiting {
@@ -84,7 +84,7 @@ pub(crate) fn stand(
     noted: &mut Option<Place>,
     deadline_nanos: Option<u64>,
     waker: Waker,
-) -> Result<Standing, AcquireError> {
+) -> Result<LineAnswer, AcquireError> {
     let mut untold = Untold::new(limiter);
     let mut line = Locked::of(limiter);
     if line.line().is_closed {
@@ -113,14 +113,14 @@ pub(crate) fn ask(
     noted: &mut Option<Place>,
     is_over: bool,
     waker: Waker,
-) -> Standing {
-    let Some(place) = *noted else { return Standing::Waiting { wait: Duration::ZERO } };
+) -> LineAnswer {
+    let Some(place) = *noted else { return LineAnswer::Waiting { wait: Duration::ZERO } };
     let mut untold = Untold::new(limiter);
     let mut line = Locked::of(limiter);
     let told = line.line().order.take_outcome(place);
     if let Some(outcome) = told {
         *noted = None;
-        return Standing::Told(outcome);
+        return LineAnswer::Told(outcome);
     }
     // It is awake.
     line.retired[0] = line.line().order.disarm(place);
@@ -348,11 +348,11 @@ impl<'a> Locked<'a> {
         now_nanos: u64,
         deadline_nanos: Option<u64>,
         waker: Waker,
-    ) -> Standing {
+    ) -> LineAnswer {
         if let Some(outcome) = self.line().order.take_outcome(place) {
             *noted = None;
             self.retired[1] = Some(waker);
-            return Standing::Told(outcome);
+            return LineAnswer::Told(outcome);
         }
         self.check_last_turn();
         let ahead = self.line().last_turn_ahead_of(place);
@@ -367,13 +367,13 @@ impl<'a> Locked<'a> {
             // If it was the last, those ahead have their turns as before.
             self.line().last_turn = ahead;
             self.serve(now_nanos);
-            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
+            return LineAnswer::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
         }
         if self.line().order.last() == Some(place) {
             self.limiter.line_lock().note_end(due_nanos);
         }
         let wake_nanos = self.line().order.arm(place, due_nanos, waker);
-        Standing::Waiting { wait: wait(now_nanos, wake_nanos) }
+        LineAnswer::Waiting { wait: wait(now_nanos, wake_nanos) }
     }
 }
 

@@ -42,6 +42,7 @@ use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
+use crate::time::clock::Clock;
 use crate::time::units;
 
 use self::periods::periods_ahead;
@@ -77,8 +78,7 @@ pub(crate) struct OutsideLine {
 pub(crate) trait HasOutsideLine {
     fn outside(&self) -> &OutsideLine;
 
-    /// Returns a reading of the line's clock.
-    fn line_nanos(&self) -> u64;
+    fn line_clock(&self) -> &dyn Clock;
 
     /// Asks the limiter for `permits`, whatever the gate is.
     fn ask(&self, permits: u64) -> Result<Grant, Denied>;
@@ -227,7 +227,7 @@ fn known_wait(denied: Denied) -> Option<u64> {
 #[cold]
 #[inline(never)]
 pub(crate) fn serve_at_the_gate(limiter: &impl HasOutsideLine, permits: u64) -> Result<(), Denied> {
-    let now_nanos = limiter.line_nanos();
+    let now_nanos = limiter.line_clock().now_nanos();
     if line::help(limiter, now_nanos) {
         return Ok(());
     }
@@ -259,8 +259,8 @@ impl<T: HasOutsideLine> TakesTurns for T {
         &self.outside().line_lock
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.line_nanos()
+    fn clock(&self) -> &dyn Clock {
+        self.line_clock()
     }
 
     fn is_gated(&self) -> bool {
@@ -304,7 +304,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
 
     /// Returns the instant that the denial of the turn has told. To ask again would be to ask later.
     fn due_nanos(&self, turn: Turn) -> u64 {
-        let now_nanos = self.line_nanos().max(turn.now_nanos);
+        let now_nanos = self.now_nanos().max(turn.now_nanos);
         now_nanos.saturating_add(self.outside().first_wait_nanos())
     }
 
@@ -329,7 +329,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
             answer = self.look_ahead(permits);
         }
         // After the limiter's reading, so that the turn is not before that of the limiter's clock.
-        let now_nanos = self.line_nanos().max(turn.now_nanos);
+        let now_nanos = self.now_nanos().max(turn.now_nanos);
         let wait_nanos = match answer.map_err(known_wait) {
             Err(Some(wait_nanos)) => wait_nanos,
             // The wait is just over, or that of the first is for something else.

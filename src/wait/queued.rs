@@ -270,8 +270,8 @@ impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
         &self.line
     }
 
-    fn line_nanos(&self) -> u64 {
-        self.clock.now_nanos()
+    fn line_clock(&self) -> &dyn Clock {
+        &self.clock
     }
 
     fn ask(&self, permits: u64) -> Result<Grant, Denied> {

@@ -12,7 +12,7 @@ use super::charged::Charged;
 use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::line;
-use super::line::Standing;
+use super::line::LineAnswer;
 use super::order::Outcome;
 use super::place::Place;
 use super::turn::TakesTurns;
@@ -51,8 +51,8 @@ struct Held {
 }
 
 /// The answer to a caller: a result, or the time to sleep before it asks again, unless it is woken.
-pub(crate) enum Asked {
-    Told(Result<Grant, AcquireError>),
+pub(crate) enum Asked<G = Grant> {
+    Told(Result<G, AcquireError>),
     Sleep(Duration),
 }
 
@@ -157,23 +157,23 @@ impl<H: HasLine> LineRequest<H> {
 
     fn told(
         &mut self,
-        standing: &Result<Standing, Result<Grant, AcquireError>>,
+        standing: &Result<LineAnswer, Result<Grant, AcquireError>>,
         has_waited: bool,
     ) -> Asked {
         match *standing {
-            Ok(Standing::Waiting { wait }) => Asked::Sleep(wait),
-            Ok(Standing::Told(Outcome::Granted { grant, charged, deadline_nanos })) => {
+            Ok(LineAnswer::Waiting { wait }) => Asked::Sleep(wait),
+            Ok(LineAnswer::Told(Outcome::Granted { grant, charged, deadline_nanos })) => {
                 if has_waited {
                     self.hold(grant, charged, deadline_nanos);
                 }
                 self.tell_in_time(grant, charged)
             }
-            Ok(Standing::Told(Outcome::Refused(error))) => Asked::Told(Err(error)),
+            Ok(LineAnswer::Told(Outcome::Refused(error))) => Asked::Told(Err(error)),
             Err(answer) => Asked::Told(answer),
         }
     }
 
-    fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
+    fn stand_or_ask(&mut self, waker: &Waker) -> Result<LineAnswer, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
         if self.place.is_some() {
             if self.is_at_home(limiter) {
@@ -198,7 +198,7 @@ impl<H: HasLine> LineRequest<H> {
         self.go_and_stand(waker)
     }
 
-    fn go_and_stand(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
+    fn go_and_stand(&mut self, waker: &Waker) -> Result<LineAnswer, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
         let deadline_nanos = match self.timeout_nanos {
             u64::MAX => None,

@@ -18,6 +18,7 @@ use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
+use crate::time::clock::Clock;
 
 use super::charged::Charged;
 use super::line;
@@ -209,14 +210,22 @@ impl<R> AsRef<ResourceLine<R>> for ResourceLine<R> {
     }
 }
 
+/// A clock that always reads the same instant: what comes back at any time has no other.
+struct NoTime;
+
+impl Clock for NoTime {
+    fn now_nanos(&self) -> u64 {
+        0
+    }
+}
+
 impl<R: Resource> TakesTurns for ResourceLine<R> {
     fn line_lock(&self) -> &LineLock {
         &self.line_lock
     }
 
-    /// Always the same instant.
-    fn now_nanos(&self) -> u64 {
-        0
+    fn clock(&self) -> &dyn Clock {
+        &NoTime
     }
 
     fn is_gated(&self) -> bool {

@@ -3,14 +3,18 @@
 use core::future::Future;
 use core::time::Duration;
 
+use crate::time::clock::Timeline;
+
+pub(crate) mod clock;
 pub(crate) mod thread;
 #[cfg(feature = "tokio")]
 pub(crate) mod tokio;
 
 /// A source of futures that complete after a time: what tasks sleep on.
 ///
-/// [`ThreadTimer`](crate::wait::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
-/// time can be paused in tests. Implement the trait for the timer of another runtime.
+/// A task sleeps by [`ClockTimer`](crate::wait::ClockTimer) unless another timer is named:
+/// [`ThreadTimer`](crate::wait::ThreadTimer) works with every executor; `TokioTimer` is tokio's.
+/// Implement the trait for the timer of another runtime.
 ///
 /// A sleep may end late. If it ends early, a caller that waits for permits of a rate finds that they
 /// are not there yet, and sleeps again. For permits in flight a sleep is the caller's timeout: if it
@@ -40,6 +44,12 @@ pub trait Timer {
 
     /// Returns a future that completes once `duration` is over, counted from now.
     fn sleep(&self, duration: Duration) -> Self::Sleep;
+
+    /// Returns a future that completes once `duration` is over on a limiter's `timeline`. A timer that has a
+    /// timeline of its own ignores the limiter's, as this default does.
+    fn sleep_on(&self, _timeline: Timeline, duration: Duration) -> Self::Sleep {
+        self.sleep(duration)
+    }
 }
 
 /// Forwards to the timer behind a pointer.
@@ -50,6 +60,10 @@ macro_rules! through {
 
             fn sleep(&self, duration: Duration) -> T::Sleep {
                 (**self).sleep(duration)
+            }
+
+            fn sleep_on(&self, timeline: Timeline, duration: Duration) -> T::Sleep {
+                (**self).sleep_on(timeline, duration)
             }
         }
     };

@@ -3,6 +3,7 @@
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::time::clock::Clock;
 
 use super::charged::{Booked, Charged};
 use super::lane::Lane;
@@ -17,7 +18,12 @@ use super::place::Demand;
 pub(crate) trait TakesTurns {
     fn line_lock(&self) -> &LineLock;
 
-    fn now_nanos(&self) -> u64;
+    /// Returns the clock by which turns and deadlines are measured.
+    fn clock(&self) -> &dyn Clock;
+
+    fn now_nanos(&self) -> u64 {
+        self.clock().now_nanos()
+    }
 
     /// Returns whether callers stand in line. Only a hint, unless the line is locked.
     fn is_gated(&self) -> bool;

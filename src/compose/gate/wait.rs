@@ -20,6 +20,7 @@ use core::time::Duration;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::sync::Lock;
+use crate::time::clock::Clock;
 use crate::wait::charged::Charged;
 use crate::wait::error::AcquireError;
 use crate::wait::last_turn::LastTurn;
@@ -119,8 +120,8 @@ impl<L: Wait> TakesTurns for Gate<L> {
         self.behind().line_lock()
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.behind().now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        self.behind().clock()
     }
 
     fn is_gated(&self) -> bool {

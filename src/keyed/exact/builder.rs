@@ -23,6 +23,14 @@ impl<K: Hash + Eq> Keyed<K> {
     }
 }
 
+impl<K: Hash + Eq, C: Clock + Clone> Keyed<K, Buckets<C>> {
+    /// Creates a store with a token bucket of `quota` for each key, on `clock`.
+    #[must_use]
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Keyed<K, Buckets<C>> {
+        Keyed::with(Buckets::with_clock(quota, clock))
+    }
+}
+
 impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
     /// Creates a store in which `limiter` limits each key.
     #[must_use]

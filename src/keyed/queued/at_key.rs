@@ -7,6 +7,7 @@ use core::ops::Deref;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::keyed_limiter::KeyedLimiter;
+use crate::time::clock::Clock;
 use crate::wait::error::AcquireError;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
@@ -16,7 +17,7 @@ use crate::wait::way_to_line::HasLine;
 pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {
     fn store(&self) -> &dyn KeyedLimiter<K>;
 
-    fn now_nanos(&self) -> u64;
+    fn clock(&self) -> &dyn Clock;
 
     /// Takes `permits` of `key` at once, or not.
     fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
@@ -92,8 +93,8 @@ impl<K: ToOwned + ?Sized> HasOutsideLine for AtKey<'_, K> {
         &self.line
     }
 
-    fn line_nanos(&self) -> u64 {
-        self.home.now_nanos()
+    fn line_clock(&self) -> &dyn Clock {
+        self.home.clock()
     }
 
     fn ask(&self, permits: u64) -> Result<Grant, Denied> {

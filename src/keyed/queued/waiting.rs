@@ -19,7 +19,7 @@ use crate::wait::jitter::Jitter;
 use crate::wait::request::{Asked, LineRequest};
 use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::timer::clock::ClockTimer;
 
 use super::at_key::{AtKey, WayToKeys};
 
@@ -43,7 +43,7 @@ pin_project! {
     /// Callers of a key are granted permits in the order of their first polls, whatever they ask
     /// for. Those of other keys do not matter.
     #[must_use = "a future does nothing until it is polled"]
-    pub struct WaitingForKey<'a, K, T: Timer = ThreadTimer>
+    pub struct WaitingForKey<'a, K, T: Timer = ClockTimer>
     where
         K: ToOwned,
         K: ?Sized,
@@ -121,7 +121,7 @@ impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> WaitingForKey<'a, K> {
     ) -> WaitingForKey<'a, K> {
         let (timeout, jitter, request, answer) = (None, None, None, None);
         let caller = Caller { keys, key, permits, timeout, jitter, request, answer };
-        WaitingForKey { caller, timer: ThreadTimer, sleep: None }
+        WaitingForKey { caller, timer: ClockTimer, sleep: None }
     }
 }
 
@@ -140,7 +140,7 @@ impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized, T: Timer> WaitingForKey<'a, K,
         self
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     pub fn timer<U: Timer>(self, timer: U) -> WaitingForKey<'a, K, U> {
         WaitingForKey { caller: self.caller, timer, sleep: None }
     }
@@ -185,7 +185,8 @@ impl<K: ToOwned<Owned: Sync> + Sync + ?Sized, T: Timer> Future for WaitingForKey
                 Poll::Ready(answer)
             }
             Asked::Sleep(longest) => {
-                sleep(this.sleep, this.timer, longest, context);
+                let timeline = this.caller.keys.clock().timeline();
+                sleep(this.sleep, this.timer, timeline, longest, context);
                 Poll::Pending
             }
         }

@@ -2,29 +2,31 @@
 
 use tokio::time::Instant;
 
-use super::Clock;
+use super::{Clock, Timeline};
 
 /// A clock that reads tokio's time, which `tokio::time::pause` stops.
 ///
-/// For tests in paused time, and for callers that sleep by [`TokioTimer`](crate::wait::TokioTimer) in it: by another
-/// clock no time would pass for the limiter while they sleep, and they would sleep again and again. Where time is never
-/// paused, the default clock is faster: a reading of this one costs tens of nanoseconds. The origin is the creation of
-/// the clock.
+/// For tests in paused time. Tasks that wait for a limiter on this clock sleep by tokio's timer, so they need a runtime
+/// of tokio's with its time enabled. Where time is never paused, the default clock is faster: a reading of this one
+/// costs tens of nanoseconds. The origin is the creation of the clock.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate::{TokenBucket, Wait, quota};
 /// use sluicegate::clock::TokioClock;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
+/// # async fn main() -> Result<(), sluicegate::wait::AcquireError> {
 /// tokio::time::pause();
 /// let bucket = TokenBucket::with_clock(quota!(1 / hour), TokioClock::new());
 /// assert!(bucket.try_acquire(1).is_ok());
 /// tokio::time::advance(Duration::from_secs(3_600)).await;
 /// assert!(bucket.try_acquire(1).is_ok());
+/// // The time is paused: this hour passes at once.
+/// bucket.acquire(1).await?;
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -49,5 +51,9 @@ impl Default for TokioClock {
 impl Clock for TokioClock {
     fn now_nanos(&self) -> u64 {
         crate::time::units::nanos(self.origin.elapsed())
+    }
+
+    fn timeline(&self) -> Timeline {
+        Timeline::Tokio
     }
 }

@@ -27,7 +27,7 @@ use crate::wait::jitter::Jitter;
 use crate::wait::request::{Asked, LineRequest};
 use crate::wait::thread_waker::thread_waker;
 use crate::wait::timer::Timer;
-use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::timer::clock::ClockTimer;
 use crate::wait::traits::Wait;
 use crate::wait::turn::TakesTurns;
 use crate::wait::way_to_line::HasLine;
@@ -220,7 +220,7 @@ pin_project! {
     /// estimate that had been granted to it, without its having been polled since, is given back as by
     /// [`settle(0)`](Estimate::settle), and those behind it move up.
     #[must_use = "a future does nothing until it is polled"]
-    pub struct WaitingForEstimate<'a, T: Timer = ThreadTimer> {
+    pub struct WaitingForEstimate<'a, T: Timer = ClockTimer> {
         caller: Caller<'a>,
         timer: T,
         #[pin]
@@ -234,20 +234,13 @@ struct Caller<'a> {
     has_asked: bool,
 }
 
-/// The answer to a caller, or the time to sleep before it asks again.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
-enum Answer<'a> {
-    Told(Result<Estimate<'a>, AcquireError>),
-    Sleep(Duration),
-}
-
 impl<'a> Caller<'a> {
-    fn ask(&mut self, waker: &Waker) -> Answer<'a> {
+    fn ask(&mut self, waker: &Waker) -> Asked<Estimate<'a>> {
         let asked = if self.has_asked {
             self.request.ask(waker)
         } else {
             if let Ok(estimate) = self.request.handle().way.try_now(self.request.permits()) {
-                return Answer::Told(Ok(estimate));
+                return Asked::Told(Ok(estimate));
             }
             // A clock that panics leaves it without a place: then it begins anew.
             let asked = self.request.stand(waker);
@@ -255,13 +248,13 @@ impl<'a> Caller<'a> {
             asked
         };
         let answer = match asked {
-            Asked::Sleep(longest) => return Answer::Sleep(longest),
+            Asked::Sleep(longest) => return Asked::Sleep(longest),
             Asked::Told(answer) => answer,
         };
         self.has_asked = false;
         let ToLine { way, charged } = self.request.handle();
         let charged = charged.take().unwrap_or(Charged::NOTHING);
-        Answer::Told(answer.map(|grant| way.take_up(grant, charged)))
+        Asked::Told(answer.map(|grant| way.take_up(grant, charged)))
     }
 }
 
@@ -271,7 +264,7 @@ impl<'a> WaitingForEstimate<'a> {
         _ = way.limiter().kept();
         let line = ToLine { way, charged: Cell::new(None) };
         let caller = Caller { request: LineRequest::new(line, permits), has_asked: false };
-        WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
+        WaitingForEstimate { caller, timer: ClockTimer, sleep: None }
     }
 }
 
@@ -289,7 +282,7 @@ impl<'a, T: Timer> WaitingForEstimate<'a, T> {
         self
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     pub fn timer<U: Timer>(self, timer: U) -> WaitingForEstimate<'a, U> {
         WaitingForEstimate { caller: self.caller, timer, sleep: None }
     }
@@ -303,8 +296,8 @@ impl<'a, T: Timer> WaitingForEstimate<'a, T> {
         let waker = thread_waker();
         loop {
             match self.caller.ask(&waker) {
-                Answer::Told(answer) => return answer,
-                Answer::Sleep(longest) => thread::park_timeout(longest),
+                Asked::Told(answer) => return answer,
+                Asked::Sleep(longest) => thread::park_timeout(longest),
             }
         }
     }
@@ -331,9 +324,10 @@ impl<'a, T: Timer> Future for WaitingForEstimate<'a, T> {
         // A user's, which may panic when it is dropped: before there is an answer to be lost.
         this.sleep.set(None);
         match this.caller.ask(context.waker()) {
-            Answer::Told(answer) => Poll::Ready(answer),
-            Answer::Sleep(longest) => {
-                sleep(this.sleep, this.timer, longest, context);
+            Asked::Told(answer) => Poll::Ready(answer),
+            Asked::Sleep(longest) => {
+                let timeline = this.caller.request.limiter().clock().timeline();
+                sleep(this.sleep, this.timer, timeline, longest, context);
                 Poll::Pending
             }
         }

@@ -147,8 +147,8 @@ where
         self.queued.as_ref().outside()
     }
 
-    fn line_nanos(&self) -> u64 {
-        self.queued.as_ref().line_nanos()
+    fn line_clock(&self) -> &dyn Clock {
+        self.queued.as_ref().line_clock()
     }
 
     fn ask(&self, permits: u64) -> Result<Grant, Denied> {

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use crate::wait::error::AcquireError;
 use crate::wait::line;
-use crate::wait::line::Standing;
+use crate::wait::line::LineAnswer;
 use crate::wait::order::Outcome;
 use crate::wait::place::Place;
 
@@ -107,11 +107,11 @@ impl<R: Resource, H: AsRef<ResourceLine<R>>> ResourceCaller<R, H> {
     }
 }
 
-fn told(standing: &Standing) -> Poll<Result<u64, AcquireError>> {
+fn told(standing: &LineAnswer) -> Poll<Result<u64, AcquireError>> {
     match *standing {
-        Standing::Waiting { .. } => Poll::Pending,
-        Standing::Told(Outcome::Granted { charged, .. }) => Poll::Ready(Ok(charged.after)),
-        Standing::Told(Outcome::Refused(error)) => Poll::Ready(Err(error)),
+        LineAnswer::Waiting { .. } => Poll::Pending,
+        LineAnswer::Told(Outcome::Granted { charged, .. }) => Poll::Ready(Ok(charged.after)),
+        LineAnswer::Told(Outcome::Refused(error)) => Poll::Ready(Err(error)),
     }
 }
 

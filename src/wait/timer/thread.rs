@@ -21,7 +21,7 @@ use self::keeper::{Keeper, now_nanos};
 ///
 /// It measures the real time, to the nanosecond: how late a task wakes up depends on the system
 /// alone. On Linux the thread asks not to be delayed to save power (a timer slack of 1 ns). For
-/// tests in which no time passes take `TokioTimer`, or a timer of your own.
+/// tests in which no time passes take a `TokioClock` for the limiter, or a timer of your own.
 ///
 /// A child of `fork` has a thread of its own, and sleeps that began before go on there when they are
 /// polled.

@@ -8,10 +8,10 @@ use super::Timer;
 
 /// Tokio's timer: for tasks of a tokio runtime with its time enabled.
 ///
-/// `tokio::time::pause` stops it, for tests in which no time passes; the limiter then needs a
-/// [`TokioClock`](crate::clock::TokioClock), which stops too. A sleep does not allocate.
-/// It takes no part in tokio's budget of a task, so a task whose other parts use the budget up is
-/// woken all the same.
+/// `tokio::time::pause` stops it. The limiter then needs a [`TokioClock`](crate::clock::TokioClock), which stops too,
+/// and whose waits sleep by this timer unless another is named: by another clock no time would pass for the limiter, and
+/// a caller would sleep again and again. A sleep does not allocate. It takes no part in tokio's budget of a task, so a
+/// task whose other parts use the budget up is woken all the same.
 ///
 /// # Panics
 ///

@@ -51,8 +51,8 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         &self.word.companion().line_lock
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.clock.now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
     }
 
     fn is_gated(&self) -> bool {

@@ -31,8 +31,8 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
         self.hot.line_lock()
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.core.clock.now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        &self.core.clock
     }
 
     fn is_gated(&self) -> bool {

@@ -3,7 +3,7 @@
 #[cfg(any(feature = "futures", feature = "tokio"))]
 use std::task::{Context, Poll, ready};
 
-use sluicegate::wait::{AcquireError, Caller, Jitter, ThreadTimer, Timer};
+use sluicegate::wait::{AcquireError, Caller, ClockTimer, Jitter, Timer};
 use sluicegate::{Grant, Wait};
 
 /// Permits that are owed for something, and a caller that takes them. The caller leaves the line when
@@ -16,8 +16,8 @@ pub(super) struct Payment<L: Wait, T: Timer> {
     asked: u64,
 }
 
-impl<L: Wait> Payment<L, ThreadTimer> {
-    pub(super) fn new(limiter: L) -> Payment<L, ThreadTimer> {
+impl<L: Wait> Payment<L, ClockTimer> {
+    pub(super) fn new(limiter: L) -> Payment<L, ClockTimer> {
         Payment { caller: Caller::new(limiter), jitter: None, owed: 0, asked: 0 }
     }
 }

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 use sluicegate::Wait;
-use sluicegate::wait::{Jitter, ThreadTimer, Timer};
+use sluicegate::wait::{ClockTimer, Jitter, Timer};
 
 use self::ahead::Ahead;
 use super::CHUNK;
@@ -71,7 +71,7 @@ pin_project! {
     /// assert_eq!(read, body);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub struct RateLimitedReader<R, L: Wait, T: Timer = ThreadTimer> {
+    pub struct RateLimitedReader<R, L: Wait, T: Timer = ClockTimer> {
         #[pin]
         reader: R,
         payment: Payment<L, T>,
@@ -104,7 +104,7 @@ impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
         RateLimitedReader { payment: self.payment.with_jitter(jitter.into()), ..self }
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     #[must_use]
     pub fn timer<U: Timer>(self, timer: U) -> RateLimitedReader<R, L, U> {
         let RateLimitedReader { reader, payment, ahead, chunk } = self;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use pin_project_lite::pin_project;
 use sluicegate::Wait;
-use sluicegate::wait::{AcquireError, Jitter, ThreadTimer, Timer};
+use sluicegate::wait::{AcquireError, ClockTimer, Jitter, Timer};
 
 use super::payment::Payment;
 
@@ -57,7 +57,7 @@ pin_project! {
     /// }
     /// ```
     #[must_use = "a sink does nothing until it is polled"]
-    pub struct RateLimitedSink<S, I, L: Wait, F, T: Timer = ThreadTimer> {
+    pub struct RateLimitedSink<S, I, L: Wait, F, T: Timer = ClockTimer> {
         #[pin]
         sink: S,
         payment: Payment<L, T>,
@@ -117,7 +117,7 @@ impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { sink, payment, cost, item, is_unflushed }
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`].
+    /// Sleeps by `timer` instead of [`ClockTimer`].
     pub fn timer<U: Timer>(self, timer: U) -> RateLimitedSink<S, I, L, F, U> {
         let RateLimitedSink { sink, payment, cost, item, is_unflushed } = self;
         RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item, is_unflushed }

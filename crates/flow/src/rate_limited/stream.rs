@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use pin_project_lite::pin_project;
 use sluicegate::Wait;
-use sluicegate::wait::{AcquireError, Jitter, ThreadTimer, Timer};
+use sluicegate::wait::{AcquireError, ClockTimer, Jitter, Timer};
 
 use super::payment::Payment;
 
@@ -57,7 +57,7 @@ pin_project! {
     /// }
     /// ```
     #[must_use = "a stream does nothing until it is polled"]
-    pub struct RateLimitedStream<S: Stream, L: Wait, F, T: Timer = ThreadTimer> {
+    pub struct RateLimitedStream<S: Stream, L: Wait, F, T: Timer = ClockTimer> {
         #[pin]
         stream: S,
         payment: Payment<L, T>,
@@ -82,7 +82,7 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { stream, payment, cost, item, is_closed }
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`].
+    /// Sleeps by `timer` instead of [`ClockTimer`].
     pub fn timer<U: Timer>(self, timer: U) -> RateLimitedStream<S, L, F, U> {
         let RateLimitedStream { stream, payment, cost, item, is_closed } = self;
         RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }

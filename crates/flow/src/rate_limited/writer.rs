@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 use sluicegate::Wait;
-use sluicegate::wait::{Jitter, ThreadTimer, Timer};
+use sluicegate::wait::{ClockTimer, Jitter, Timer};
 
 use super::CHUNK;
 use super::payment::Payment;
@@ -66,7 +66,7 @@ pin_project! {
     /// assert_eq!(out.into_inner().len(), 10_000);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub struct RateLimitedWriter<W, L: Wait, T: Timer = ThreadTimer> {
+    pub struct RateLimitedWriter<W, L: Wait, T: Timer = ClockTimer> {
         #[pin]
         writer: W,
         payment: Payment<L, T>,
@@ -132,7 +132,7 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
         RateLimitedWriter { payment: self.payment.with_jitter(jitter.into()), ..self }
     }
 
-    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    /// Sleeps by `timer` instead of [`ClockTimer`]. For threads, the timer does not matter.
     #[must_use]
     pub fn timer<U: Timer>(self, timer: U) -> RateLimitedWriter<W, L, U> {
         let RateLimitedWriter { writer, payment, paid, chunk } = self;

@@ -6,8 +6,9 @@ use core::time::Duration;
 
 use super::*;
 use crate::rate;
+use crate::time::clock::Clock;
 use crate::time::clock::manual::ManualClock;
-use crate::wait::line::{self, Standing};
+use crate::wait::line::{self, LineAnswer};
 use crate::window::counter::aligned::Aligned;
 
 const MILLI: u64 = 1_000_000;
@@ -82,8 +83,8 @@ impl TakesTurns for Observed<'_> {
         self.core.line_lock()
     }
 
-    fn now_nanos(&self) -> u64 {
-        self.core.now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        TakesTurns::clock(&self.core)
     }
 
     fn is_gated(&self) -> bool {
@@ -137,7 +138,7 @@ fn a_caller_that_comes_looks_at_itself_and_not_at_all_ahead() {
     let mut keys = [None; 100];
     let stand = |key: &mut _| {
         let standing = line::stand(&limiter, 6, key, None, Waker::noop().clone()).unwrap();
-        let Standing::Waiting { wait } = standing else { panic!("{standing:?}") };
+        let LineAnswer::Waiting { wait } = standing else { panic!("{standing:?}") };
         wait
     };
     let hundreds = |count: usize| Duration::from_millis(100 * count as u64);
