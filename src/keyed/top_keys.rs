@@ -91,7 +91,7 @@ const TRIES: usize = 4;
 ///
 /// No decision waits for another. A query waits for those that are being counted.
 pub struct TopKeys<K: ?Sized + ToOwned, S = RandomState> {
-    places: Box<[CachePadded<Place<K::Owned>>]>,
+    slots: Box<[CachePadded<Slot<K::Owned>>]>,
     lost: AtomicWord<u64>,
     hasher: S,
     most: usize,
@@ -125,7 +125,7 @@ pub struct TopKey<O> {
 }
 
 /// A slot for the threads of one number, and for those that find their own in use.
-type Place<O> = Lock<Kinds<O>>;
+type Slot<O> = Lock<Kinds<O>>;
 
 struct Kinds<O> {
     granted: Summary<O>,
@@ -153,12 +153,12 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
     pub fn with_hasher(keys: usize, hasher: S) -> TopKeys<K, S> {
         let most = keys.clamp(1, Self::MAX);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let place = |_| {
+        let slot = |_| {
             let kinds = Kinds { granted: Summary::new(most), denied: Summary::new(most) };
             CachePadded::new(Lock::new(kinds))
         };
-        let places = threads.clamp(TRIES, MAX_PLACES).next_power_of_two();
-        TopKeys { places: (0..places).map(place).collect(), lost: AtomicWord::new(0), hasher, most }
+        let slots = threads.clamp(TRIES, MAX_PLACES).next_power_of_two();
+        TopKeys { slots: (0..slots).map(slot).collect(), lost: AtomicWord::new(0), hasher, most }
     }
 
     /// Returns the keys that were granted most permits, in descending order.
@@ -188,8 +188,8 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
 
     /// Removes all keys and all counts.
     pub fn clear(&self) {
-        for place in &self.places {
-            let mut kinds = place.lock();
+        for slot in &self.slots {
+            let mut kinds = slot.lock();
             kinds.granted.clear();
             kinds.denied.clear();
         }
@@ -200,11 +200,11 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
 
     /// Locks the slot of this thread, or one of the next if that is in use: any will do.
     #[inline]
-    fn free_place(&self) -> Option<LockGuard<'_, Kinds<K::Owned>>> {
+    fn free_slot(&self) -> Option<LockGuard<'_, Kinds<K::Owned>>> {
         let own = thread_index();
         for next in 0..TRIES {
-            let place = &self.places[own.wrapping_add(next) & (self.places.len() - 1)];
-            if let Some(kinds) = place.try_lock() {
+            let slot = &self.slots[own.wrapping_add(next) & (self.slots.len() - 1)];
+            if let Some(kinds) = slot.try_lock() {
                 return Some(kinds);
             }
         }
@@ -215,9 +215,9 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
     }
 
     fn merged(&self, of: impl Fn(&Kinds<K::Owned>) -> &Summary<K::Owned>) -> Vec<TopKey<K::Owned>> {
-        let mut merged = Merged::new(self.places.len() * self.most);
-        for place in &self.places {
-            let kinds = place.lock();
+        let mut merged = Merged::new(self.slots.len() * self.most);
+        for slot in &self.slots {
+            let kinds = slot.lock();
             merged.add::<K>(of(&kinds));
         }
         merged.top(self.most)
@@ -234,7 +234,7 @@ where
     /// and for another only what `clone_into` allocates.
     fn decided(&self, key: &K, _permits: u64, answer: Result<&Grant, &Denied>) {
         let hash = self.hasher.hash_one(key);
-        let Some(mut kinds) = self.free_place() else { return };
+        let Some(mut kinds) = self.free_slot() else { return };
         match answer {
             Ok(grant) => kinds.granted.add(hash, key, grant.permits()),
             Err(_) => kinds.denied.add(hash, key, 1),
@@ -246,7 +246,7 @@ impl<K: ?Sized + ToOwned, S> fmt::Debug for TopKeys<K, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TopKeys")
             .field("keys", &self.most)
-            .field("places", &self.places.len())
+            .field("slots", &self.slots.len())
             .finish_non_exhaustive()
     }
 }

@@ -35,14 +35,14 @@ const KEPT: usize = 64;
 pub(super) struct KeyLines<O> {
     shards: [CachePadded<Lock<HashMap<O, KeyLine>>>; SHARDS],
     /// Locked before any shard, and throughout a change of it, so that all lines get the same.
-    terms: SharedLock<Terms>,
+    terms: SharedLock<LineTerms>,
     hasher: RandomState,
     /// Number of lines. Calls read it when nobody waits for any key, so it is apart.
     count: CachePadded<AtomicWord<u64>>,
 }
 
 /// The terms of the lines of all keys.
-struct Terms {
+struct LineTerms {
     limits: LineLimits,
     is_closed: bool,
 }
@@ -56,7 +56,7 @@ impl<O: Hash + Eq> KeyLines<O> {
     pub(super) fn new() -> KeyLines<O> {
         KeyLines {
             shards: core::array::from_fn(|_| CachePadded::new(Lock::new(HashMap::new()))),
-            terms: SharedLock::new(Terms { limits: LineLimits::new(), is_closed: false }),
+            terms: SharedLock::new(LineTerms { limits: LineLimits::new(), is_closed: false }),
             hasher: RandomState::new(),
             count: CachePadded::new(AtomicWord::new(0)),
         }

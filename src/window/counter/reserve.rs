@@ -82,7 +82,7 @@ use super::{CounterCore, WindowCounter};
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// A word at a time in its window.
-struct Place<N> {
+struct WordAt<N> {
     word: u64,
     at_nanos: u64,
     now: N,
@@ -272,18 +272,18 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Brings `word` forward to now, or the time forward to its window, if that is reserved.
-    fn reached(&self, word: u64, now_nanos: u64) -> Result<Place<T::Now>, Unreached> {
+    fn reached(&self, word: u64, now_nanos: u64) -> Result<WordAt<T::Now>, Unreached> {
         let now = self.counter.now(now_nanos);
         if let Some(word) = self.counter.at(word, &now) {
-            return Ok(Place { word, at_nanos: now_nanos, now });
+            return Ok(WordAt { word, at_nanos: now_nanos, now });
         }
         let wait_nanos = self.counter.begins_in(word, &now).ok_or(Unreached::Impossible)?;
         let at_nanos = now_nanos.checked_add(wait_nanos).ok_or(Unreached::AfterTheLastInstant)?;
-        Ok(Place { word, at_nanos, now: self.counter.at_another_time(at_nanos) })
+        Ok(WordAt { word, at_nanos, now: self.counter.at_another_time(at_nanos) })
     }
 
     /// Returns the first place that has `permits`, from one on.
-    fn first_with(&self, permits: u64, from: Place<T::Now>) -> Option<Place<T::Now>> {
+    fn first_with(&self, permits: u64, from: WordAt<T::Now>) -> Option<WordAt<T::Now>> {
         let mut place = from;
         for _ in 0..MOST_WINDOWS {
             let counted = self.counter.counted(place.word, &place.now);
@@ -297,7 +297,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     /// Returns the word with up to `permits` more in the windows that begin until `latest_nanos`, and
     /// how many more.
-    fn filled(&self, permits: u64, from: Place<T::Now>, latest_nanos: u64) -> (u64, u64) {
+    fn filled(&self, permits: u64, from: WordAt<T::Now>, latest_nanos: u64) -> (u64, u64) {
         let (mut place, mut word, mut taken) = (from, 0, 0);
         for _ in 0..MOST_WINDOWS {
             let counted = self.counter.counted(place.word, &place.now);
@@ -315,11 +315,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Returns the window after that of `place`, with nothing granted in it; `None` at the end of time.
-    fn after(&self, place: &Place<T::Now>, counted: &WindowCounts) -> Option<Place<T::Now>> {
+    fn after(&self, place: &WordAt<T::Now>, counted: &WindowCounts) -> Option<WordAt<T::Now>> {
         let end_nanos = place.at_nanos.checked_add(counted.left_nanos)?;
         let (at_nanos, word) = self.counter.begin(end_nanos);
         let now = self.counter.at_another_time(at_nanos);
-        (at_nanos >= end_nanos).then_some(Place { word, at_nanos, now })
+        (at_nanos >= end_nanos).then_some(WordAt { word, at_nanos, now })
     }
 }
 

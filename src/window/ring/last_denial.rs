@@ -46,10 +46,10 @@ const WORDS: usize = 7;
 
 /// The place of the last denial, on cache lines of its own.
 #[derive(Debug)]
-pub(crate) struct LastDenial(CachePadded<Place>);
+pub(crate) struct LastDenial(CachePadded<CachedDenial>);
 
 #[derive(Debug)]
-struct Place {
+struct CachedDenial {
     /// [`Kept`], as words. No limit is 0, so nothing is equal to the place when it is empty.
     kept: SeqLock<WORDS>,
     /// The last word that refused a caller.
@@ -90,7 +90,7 @@ struct Kept {
 impl LastDenial {
     pub(crate) fn new() -> LastDenial {
         let (refused_by, kept) = (AtomicWord::new(0), SeqLock::new([0; WORDS]));
-        LastDenial(CachePadded::new(Place { kept, refused_by }))
+        LastDenial(CachePadded::new(CachedDenial { kept, refused_by }))
     }
 
     /// Empties the place.
@@ -111,7 +111,7 @@ impl LastDenial {
     /// Keeps a denial by `of`, if its word has refused before, and the one that is kept does not
     /// differ only by its permits.
     fn keep(&self, of: Cause, retry_nanos: u64, reset_nanos: u64) {
-        let Place { refused_by, kept } = &*self.0;
+        let CachedDenial { refused_by, kept } = &*self.0;
         // ORDERING: Relaxed. A hint for how often to write; nothing is decided by it.
         // MODEL: none; any value will do.
         if refused_by.load(Relaxed) != of.word {
