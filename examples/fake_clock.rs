@@ -23,7 +23,7 @@ impl Login {
 impl<C: Clock + Clone> Login<C> {
     fn with_clock(clock: C) -> Login<C> {
         let quota = quota!(3 / 15 minutes, refill interval);
-        Login { attempts: Keyed::with(Buckets::with_clock(quota, clock)) }
+        Login { attempts: Keyed::with_clock(quota, clock) }
     }
 
     fn attempt(&self, user: &str, password: &str) -> String {

@@ -11,7 +11,7 @@
 //! | [`ResourceLine`], [`ResourceCaller`] | a line before a [`Resource`] of your own, whose permits come back at any time |
 //! | [`thread_waker()`] | the waker of a thread that waits for such a line |
 //! | [`LineLimits`] | how many may wait, and who is refused beyond that |
-//! | [`Timer`], [`ThreadTimer`] | wake tasks; `TokioTimer` with the feature `tokio` |
+//! | [`Timer`] | wakes tasks: [`ClockTimer`] unless you name [`ThreadTimer`], `TokioTimer` or your own |
 
 // Waiting: one fair line before a limiter, for threads and tasks alike.
 //
@@ -168,6 +168,7 @@ pub use self::resource::caller::ResourceCaller;
 pub use self::resource::{Resource, ResourceLine, ResourceTurn};
 pub use self::thread_waker::thread_waker;
 pub use self::timer::Timer;
+pub use self::timer::clock::{ClockSleep, ClockTimer};
 pub use self::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
 pub use self::timer::tokio::TokioTimer;

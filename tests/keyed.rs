@@ -45,7 +45,7 @@ fn keyed<K: std::hash::Hash + Eq>(
     quota: Quota,
     clock: &ManualClock,
 ) -> Keyed<K, Buckets<&ManualClock>> {
-    Keyed::with(Buckets::with_clock(quota, clock))
+    Keyed::with_clock(quota, clock)
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn go_through<K: ?Sized>(store: &dyn KeyedLimiter<K>, one: &K, two: &K, what: &s
 }
 
 fn keyed(clock: &ManualClock) -> Keyed<String, Buckets<&ManualClock>> {
-    Keyed::with(Buckets::with_clock(TEN, clock))
+    Keyed::with_clock(TEN, clock)
 }
 
 fn table<K: std::hash::Hash + ?Sized>(
@@ -76,7 +76,7 @@ fn every_store_of_names_answers_through_the_trait() {
 #[test]
 fn every_store_of_numbers_answers_through_the_trait() {
     let clock = ManualClock::new();
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, &clock));
+    let users = Keyed::<u64, _>::with_clock(TEN, &clock);
     go_through::<u64>(&users, &7, &8, "keyed");
     let table = table::<u64>(&clock);
     go_through::<u64>(&HotKeys::new(&table), &7, &8, "hot table");
@@ -109,7 +109,7 @@ fn a_receipt_through_the_trait_gives_back_if_it_is_that_of_a_table() {
 #[test]
 fn the_trait_is_shared_between_threads() {
     let clock = Arc::new(ManualClock::new());
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, clock));
+    let users = Keyed::<u64, _>::with_clock(TEN, clock);
     let store: Arc<dyn KeyedLimiter<u64>> = Arc::new(users);
     let other = Arc::clone(&store);
     let granted = std::thread::spawn(move || other.try_acquire_up_to(&7, 6).unwrap().permits());

@@ -75,7 +75,7 @@ fn bucket(burst: u64, clock: &ManualClock) -> TokenBucket<&ManualClock> {
 fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
     let quota = quota!(10 / second, burst 12);
     let nanos = std::time::Duration::from_nanos;
-    let keyed = Keyed::<u64, _>::with(Buckets::with_clock(quota, clock));
+    let keyed = Keyed::<u64, _>::with_clock(quota, clock);
     let table = KeyTable::<u64>::builder(quota).clock(clock).keys(64).unwrap();
     #[cfg_attr(
         not(feature = "calendar"),

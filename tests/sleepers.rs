@@ -46,7 +46,7 @@ proptest! {
         let world = World::new();
         let quota = quota!(1 / minute, burst 5, max_debt 30);
         let bucket = TokenBucket::with_clock(quota, &world.clock);
-        let keys = Keyed::with(Buckets::with_clock(quota, &world.clock));
+        let keys = Keyed::with_clock(quota, &world.clock);
         let subject: &dyn TellsInstants = if of_a_key { &keys } else { &bucket };
         everybody_goes_when_told(&world, subject, &ops)?;
     }

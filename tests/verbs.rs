@@ -151,7 +151,7 @@ fn a_store_takes_a_rate_wherever_it_takes_a_quota() {
     let (clock, rate) = (ManualClock::new(), rate!(500 / 15 minutes));
     let quota = Quota::new(rate);
     assert_eq!(Keyed::<u64>::new(rate).quota(), quota);
-    assert_eq!(Keyed::<u64, _>::with(Buckets::with_clock(rate, &clock)).quota(), quota);
+    assert_eq!(Keyed::<u64, _>::with_clock(rate, &clock).quota(), quota);
     let tiers = Keyed::with(Buckets::tiered([rate, rate!(7 / day)], |_: &u64| 1).unwrap());
     assert_eq!(tiers.tier_quota(1), Some(quota!(7 / day)));
     tiers.reconfigure_tier(0, rate!(3 / second), Carry::Reset).unwrap();

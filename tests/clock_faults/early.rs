@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use sluicegate::bucket::Carry;
-use sluicegate::keyed::Buckets;
 use sluicegate::*;
 
 const SECOND: u64 = 1_000_000_000;
@@ -86,7 +85,7 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sharded_ones() {
 fn it_does_so_for_every_key() {
     for quota in quotas() {
         let clock = ManualClock::at(100 * SECOND);
-        let keyed = Keyed::with(Buckets::with_clock(quota, &clock));
+        let keyed = Keyed::with_clock(quota, &clock);
         keyed.try_acquire(&7_u64, quota.burst()).unwrap();
         clock.rewind(Duration::from_millis(500));
         let wait = keyed.try_acquire(&7, 1).unwrap_err().retry_after().unwrap();

@@ -98,7 +98,7 @@ fn a_change_takes_back_what_was_drawn_for_all_keys() {
 fn a_debt_behind_seats_keeps_the_bound_and_stops_them_only_within_a_change() {
     for is_within_a_change in [false, true] {
         let clock = Chosen::at(SECOND);
-        let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
+        let keyed = Keyed::with_clock(QUOTA, &clock);
         let limiter = HotKeys::with_places(keyed, 4).unwrap();
         let taken = draw_everywhere(&limiter);
         let left = limiter.has(1);
@@ -119,7 +119,7 @@ fn a_change_of_terms_leaves_nothing_of_the_old() {
     for (burst, least) in [(10, 10), (100, 87), (5_000, 1)] {
         for carry in [Carry::Keep, Carry::Reset, Carry::Scale] {
             let clock = Chosen::at(SECOND);
-            let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
+            let keyed = Keyed::with_clock(QUOTA, &clock);
             let limiter = HotKeys::with_places(keyed, 4).unwrap();
             let taken = draw_everywhere(&limiter);
             let quota = QUOTA.with_burst(burst).unwrap();
@@ -159,7 +159,7 @@ fn a_key_that_changes_its_tier_has_what_that_tier_allows() {
 #[test]
 fn into_store_gives_the_store_without_what_was_drawn() {
     let clock = Chosen::at(SECOND);
-    let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
+    let keyed = Keyed::with_clock(QUOTA, &clock);
     let limiter = HotKeys::with_places(keyed, 4).unwrap();
     let taken = draw_everywhere(&limiter);
     let has = limiter.has(1);

@@ -128,7 +128,7 @@ fn a_change_that_waits_for_a_call_is_made_at_a_time_after_it() {
     let (stalls, is_read) = (AtomicBool::new(false), AtomicBool::new(false));
     let clock = Slow { manual: ManualClock::at(1), stalls, is_read };
     let quota = quota!(1 / day, burst 1_000);
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
+    let users = Keyed::<u64, _>::with_clock(quota, &clock);
     let bucket = TokenBucket::with_clock(quota, ManualClock::new());
     bucket.drain();
     clock.stalls.store(true, Relaxed);

@@ -333,7 +333,7 @@ fn a_clock_before_the_beginning_of_a_store_that_was_never_asked_is_worth_one_bur
 fn a_sweep_that_waits_for_calls_heals_no_key_that_they_spent_from() {
     let clock = HeldUp::at(SECOND.as_nanos() as u64);
     let quota = quota!(1 / second, burst 10, max_debt 0);
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
+    let users = Keyed::<u64, _>::with_clock(quota, &clock);
     let drain_all = || (0..1_000).for_each(|key| assert!(users.drain(&key).is_ok()));
     drain_all();
     let (has_read, reads) = channel();

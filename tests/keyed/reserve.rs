@@ -18,7 +18,7 @@ const MILLI: Duration = Duration::from_millis(1);
 type Users<'a> = Keyed<String, Buckets<&'a ManualClock>>;
 
 fn users(clock: &ManualClock) -> Users<'_> {
-    Keyed::with(Buckets::with_clock(quota!(1_000 / second, burst 10), clock))
+    Keyed::with_clock(quota!(1_000 / second, burst 10), clock)
 }
 
 fn balance(users: &Users<'_>, key: &str) -> i64 {
@@ -136,7 +136,7 @@ fn any_mixture_of_calls_is_answered_as_by_a_bucket_for_each_key() {
         let mut random = SmallRng::seed_from_u64(seed);
         let clock = ManualClock::new();
         let quota = quota!(1_000 / second, burst 10, max_debt 7);
-        let keyed = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
+        let keyed = Keyed::<u64, _>::with_clock(quota, &clock);
         let buckets = [(); 3].map(|()| TokenBucket::with_clock(quota, &clock));
         let keys = [0, 1, 2];
         let mut kept = Vec::new();

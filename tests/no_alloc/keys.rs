@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use sluicegate::keyed::{Buckets, Observe, Parts, TopKeys};
+use sluicegate::keyed::{Observe, Parts, TopKeys};
 use sluicegate::share::{Priorities, Share, Shares};
 use sluicegate::*;
 
@@ -34,7 +34,7 @@ fn a_call_for_a_known_tenant_or_a_class_of_requests_allocates_nothing() {
 #[test]
 fn a_known_key_given_by_its_parts_is_not_copied() {
     let clock = ManualClock::at(86_400_000_000_000);
-    let routes = Keyed::<(String, u32), _>::with(Buckets::with_clock(quota!(9 / second), &clock));
+    let routes = Keyed::<(String, u32), _>::with_clock(quota!(9 / second), &clock);
     let (tenant, route) = (String::from("a tenant with a long name"), 7);
     let parts = Parts((tenant.as_str(), &route));
     let every_verb = || {

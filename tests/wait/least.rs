@@ -14,7 +14,7 @@ use sluicegate::bucket::SettleableBucket;
 #[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::compose::{All, Counted, Gate, TopUp};
-use sluicegate::keyed::{Buckets, Each, HotKeys, QueuedKeys};
+use sluicegate::keyed::{Each, HotKeys, QueuedKeys};
 use sluicegate::settle::{Estimate, Settle};
 use sluicegate::wait::{AcquireError, Queued, Reserve};
 use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};

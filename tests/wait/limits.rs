@@ -142,11 +142,10 @@ fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
     use std::task::{Context, Poll, Waker};
 
     use sluicegate::Keyed;
-    use sluicegate::keyed::{Buckets, QueuedKeys};
+    use sluicegate::keyed::QueuedKeys;
 
     let clock = ManualClock::new();
-    let users =
-        Keyed::<u64, _>::with(Buckets::with_clock(quota!(1_000 / second, burst 10), &clock));
+    let users = Keyed::<u64, _>::with_clock(quota!(1_000 / second, burst 10), &clock);
     let users = QueuedKeys::<_, u64, _>::with_clock(users, &clock);
     for key in [1, 2] {
         users.acquire_blocking(&key, 10).unwrap();

@@ -151,7 +151,7 @@ fn no_verb_overtakes_a_caller_in_line_for_a_key() {
 fn every_store_of_keys_can_be_waited_for() {
     let clock = ManualClock::new();
     let quota = quota!(100 / second, burst 10);
-    let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
+    let keyed = Keyed::<String, _>::with_clock(quota, &clock);
     let hot = KeyTable::<str>::builder(quota).clock(&clock).keys(100).unwrap();
     let hot = HotKeys::with_places(hot, 2).unwrap();
     let logs = Each::new(|_: &String| WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap());
@@ -248,7 +248,7 @@ fn a_caller_that_leaves_takes_nothing_and_the_last_one_takes_the_line_with_it() 
 #[test]
 fn the_lines_of_many_keys_leave_no_memory() {
     let clock = ManualClock::new();
-    let keyed = Keyed::<u64, _>::with(Buckets::with_clock(quota!(1 / second), &clock));
+    let keyed = Keyed::<u64, _>::with_clock(quota!(1 / second), &clock);
     let keys = QueuedKeys::<_, u64, _>::with_clock(keyed, &clock);
     let count = if cfg!(miri) { 40 } else { 4_000 };
     let names: Vec<u64> = (0..count).collect();

@@ -40,10 +40,9 @@ where
     /// ```
     /// use std::time::Duration;
     /// use sluicegate::*;
-    /// use sluicegate::keyed::Buckets;
     ///
     /// let clock = ManualClock::new();
-    /// let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota!(2 / second), &clock));
+    /// let keyed = Keyed::<String, _>::with_clock(quota!(2 / second), &clock);
     /// assert_eq!(keyed.try_acquire("ada", 2)?.remaining(), 0);
     /// assert_eq!(keyed.try_acquire("bob", 1)?.remaining(), 1);
     ///

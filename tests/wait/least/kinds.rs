@@ -130,7 +130,7 @@ pub(super) fn check(kind: &str, span: u64, ops: Vec<Op>) {
             run(&Settled(budget.unwrap()), 86_400 * SECOND);
         }
         "Keyed" => {
-            let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, clock));
+            let keyed = Keyed::<String, _>::with_clock(quota, clock);
             run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
         }
         "Keyed logs" => {

@@ -6,7 +6,7 @@ use super::*;
 fn a_reset_and_an_update_let_those_in_line_look_again() {
     let clock = ManualClock::new();
     let quota = quota!(10 / second);
-    let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
+    let keyed = Keyed::<String, _>::with_clock(quota, &clock);
     let users = QueuedKeys::<_, str, _>::with_clock(keyed, &clock);
     for key in ["ada", "bob", "cyd"] {
         users.acquire_blocking(key, 10).unwrap();
