@@ -95,7 +95,7 @@ export flags
         key_table::answers::a_look
     schedules "$unit_seeds" $engine verbs:: debts:: shapes:: live_terms:: counted:: \
         --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
-    schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks
+    schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks shares::threads shares::places priorities::
     schedules "$unit_seeds" $flow concurrency::threads concurrency::adaptive concurrency::parts \
         storm_of_threads_and_tasks threads_and_tasks_stand owned_guard no_permits_are_always permits_come_back \
         permits_that_were_granted permits_granted_to granted_permits

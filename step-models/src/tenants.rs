@@ -6,7 +6,7 @@
 //!
 //! * Who stands has a place for its tenant, or stands among the strangers, which are one tenant. A tenant keeps its place
 //!   while it has callers in line, and while its pace is above now.
-//! * A tenant that comes begins at its pace, or at now if that is more.
+//! * A tenant that comes begins at its pace, or at now if that is more, rounded up to a permit divided by its weight.
 //! * When the first leaves, the next is of the tenant with the lowest pace, of equal ones of that whose turn is longest ago; it
 //!   is the oldest of its tenant.
 //! * A grant raises the pace of the tenant. Nothing else does, but coming.
@@ -19,7 +19,7 @@
 //!
 //! Left out: priorities, which are the same rules within a tenant; changes of weights; permits that come back. Those are in
 //! `tests/wait/random_tenants.rs` and the unit tests of `src/wait/order/by_tenant.rs`. Weights divide the parts of a permit, so nothing
-//! is rounded.
+//! else is rounded.
 //!
 //! | mutant             | what it drops                                          | what goes wrong |
 //! |--------------------|--------------------------------------------------------|-----------------|
@@ -37,6 +37,8 @@
 
 use crate::explore::{CLOCK, Found, Model};
 
+#[path = "tenants/beside.rs"]
+mod beside;
 #[path = "tenants/checks.rs"]
 mod checks;
 
@@ -227,7 +229,8 @@ impl Tenants {
         let slot = self.slot(state, tenant);
         if !state.waits(slot) {
             if !self.is(Mutant::BeginsAtOwnPace) {
-                state.pace[slot] = state.pace[slot].max(state.now);
+                let (pace, part) = (state.pace[slot].max(state.now), self.parts(slot, 1));
+                state.pace[slot] = (pace + part - 1) / part * part;
             }
             state.has_turn(slot);
         }
