@@ -29,6 +29,7 @@
 // | place | where one of them stands; it keeps that until it is told its outcome |
 // | demand | what the one at a place wants, as those behind it depend on it |
 // | request | a caller's side: from its first asking to its answer, in line or not |
+// | pass | one run of *serve*, below: under the lock, for whoever is the first, until nobody is due |
 // | turn | the instant from which the first in line can be charged, and the charge |
 // | last turn | that of the last in line, as far as it can be foreseen |
 // | lane | the callers of one tenant and one priority, in a line that is divided |
@@ -82,17 +83,17 @@
 // `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`; and for limiters whose words
 // have no gate, `wait/outside.rs`.
 //
-// Every change of the line ends with a serving, and only a serving moves the gate. So, when the
+// Every change of the line ends with a pass, and only a pass moves the gate. So, when the
 // lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
 // may leave it closed for nobody; the next call that tries, or arrives, opens it.)
 //
-// The line notes `since`: the reading of the first serving since its first has been first and nothing
+// The line notes `since`: the reading of the first pass since its first has been first and nothing
 // was given back. That one is charged as of its own turn, and not as of the moment at which somebody
 // came to serve: the level then is `max(level, A(since) - capacity) + cost`, and a timer that is late
 // loses nothing. A window has no `since`: it counts a grant when somebody comes to serve. Nor has a
-// [line outside](outside): its limiter charges at the reading of the serving.
+// [line outside](outside): its limiter charges at the reading of the pass.
 //
-// A reservation has neither a waker nor a timer, and its instant does not move: so a serving always charges
+// A reservation has neither a waker nor a timer, and its instant does not move: so a pass always charges
 // it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
 // and `bucket/foreseen.rs` and `window/counter/reserve_in_line.rs` for the bounds.
 //
@@ -113,9 +114,9 @@
 // proof for other callers uses of an admission: the beginning as of the instant just before `i`, the end
 // as of `i`.
 //
-// `since` is the reading of a serving, which is under the lock. The caller was the first then, so it had
+// `since` is the reading of a pass, which is under the lock. The caller was the first then, so it had
 // come. Whatever is given back while the gate is closed is given back under the lock too, and makes the
-// next serving note `since` anew: so nothing was given back between that and the grant. (With the gate
+// next pass note `since` anew: so nothing was given back between that and the grant. (With the gate
 // open nobody was in line.) ∎
 //
 // So of an accrual in steps the first in line takes its permits from the step itself, of which those

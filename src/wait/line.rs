@@ -339,7 +339,7 @@ impl<'a> Locked<'a> {
         Turn { permits, since_nanos, now_nanos, has_others, may_heal: true, told_nanos }
     }
 
-    /// Answers the caller at `place` after a serving at `now_nanos`. A caller whose deadline is before
+    /// Answers the caller at `place` after a pass at `now_nanos`. A caller whose deadline is before
     /// its turn leaves the line.
     fn answer(
         &mut self,

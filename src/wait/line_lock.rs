@@ -25,7 +25,7 @@ pub(crate) struct LineLock {
     pub(super) line: Lock<Option<Box<LineState>>>,
     /// Permits wanted by those in line, for answers of callers that find the line locked.
     pub(super) waiting: AtomicWord<u64>,
-    /// The turn of the first in line as of the last serving, and the reading of that; for callers
+    /// The turn of the first in line as of the last pass, and the reading of that; for callers
     /// that try, so that most of them need not lock the line.
     due_nanos: AtomicWord<u64>,
     served_nanos: AtomicWord<u64>,
@@ -70,7 +70,7 @@ impl LineLock {
         now_nanos >= due_nanos || now_nanos.saturating_add(SKEW_NANOS) < served_nanos
     }
 
-    /// Notes the turn of the first in line, as of a serving at `now_nanos`.
+    /// Notes the turn of the first in line, as of a pass at `now_nanos`.
     pub(super) fn note_due(&self, now_nanos: u64, due_nanos: u64) {
         // ORDERING: Relaxed, as in `may_be_due`.
         // MODEL: `nobody_overtakes_a_caller_in_line`.

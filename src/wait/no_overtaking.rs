@@ -6,11 +6,11 @@
 //! (Nor is a reservation that comes later charged before it, unless the instant has come that it was told, or
 //! the caller's turn was put off.)
 //!
-//! *Proof.* While somebody stands in line the **gate** of the limiter's word is closed: a serving closes it
-//! before the first caller's `stand` returns (`line.rs`), and only a serving opens it, under the lock, when
+//! *Proof.* While somebody stands in line the **gate** of the limiter's word is closed: a pass closes it
+//! before the first caller's `stand` returns (`line.rs`), and only a pass opens it, under the lock, when
 //! nobody is left. So from the CAS that closed the gate until the line is empty each value of the word has
 //! the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
-//! caller that starts to wait later stands further behind (`order.rs`), and a serving only grants the first.
+//! caller that starts to wait later stands further behind (`order.rs`), and a pass only grants the first.
 //! No reading of a clock occurs in the argument. ∎
 //!
 //! A limiter without a gate in its word stands behind a gate of the line's own. The theorem for it is weaker by

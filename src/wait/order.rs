@@ -110,7 +110,7 @@ pub(crate) struct Order {
     first: Option<Place>,
     last: Option<Place>,
     /// Reading of the clock since which the first has been the first and nothing was given back; `None`
-    /// until the next serving.
+    /// until the next pass.
     since_nanos: Option<u64>,
     count: usize,
     permits: u64,
@@ -154,7 +154,7 @@ impl Order {
         self.since_nanos.unwrap_or(now_nanos)
     }
 
-    /// Notes a serving at `now_nanos`, from which the first in line may be charged unless it could be
+    /// Notes a pass at `now_nanos`, from which the first in line may be charged unless it could be
     /// before.
     pub(crate) fn note_since(&mut self, now_nanos: u64) {
         if self.first.is_some() {
@@ -162,7 +162,7 @@ impl Order {
         }
     }
 
-    /// Lets the first in line be charged as of no instant before the next serving: the limiter has come
+    /// Lets the first in line be charged as of no instant before the next pass: the limiter has come
     /// to hold more otherwise than by time.
     pub(crate) fn renew_since(&mut self) {
         self.since_nanos = None;

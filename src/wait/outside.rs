@@ -17,7 +17,7 @@
 //! or found it closed, and did not open it. Only the holder of the lock moves the gate, and opens it
 //! when nobody is left, the other one included. The load of a call that happens after the `stand`
 //! reads that store or a later one, so it finds the gate closed until then, and the call does not
-//! reach the limiter; a caller that comes to stand is further behind, and a serving asks only for the
+//! reach the limiter; a caller that comes to stand is further behind, and a pass asks only for the
 //! first. ∎
 //!
 //! A call that had found the gate open may be granted permits after it was closed: it started before.

@@ -42,6 +42,20 @@ pin_project! {
     ///
     /// Callers of a key are granted permits in the order of their first polls, whatever they ask
     /// for. Those of other keys do not matter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate::keyed::QueuedKeys;
+    ///
+    /// let users = QueuedKeys::new(Keyed::<String>::new(quota!(1_000 / second, burst 1)));
+    /// for _ in 0..2 {
+    ///     users.acquire("ada", 1).timeout(Duration::from_secs(1)).wait_blocking()?;
+    /// }
+    /// # Ok::<(), sluicegate::wait::AcquireError>(())
+    /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct WaitingForKey<'a, K, T: Timer = ClockTimer>
     where

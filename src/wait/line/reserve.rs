@@ -9,7 +9,7 @@
 //!   (nobody served it in time, or a `force` or a change has put them off), and come after it.
 //!
 //! So the first in line is a caller whenever the lock is free, and somebody's timer brings the next
-//! serving. Until it is charged, a reservation has taken nothing, and can be cancelled exactly.
+//! pass. Until it is charged, a reservation has taken nothing, and can be cancelled exactly.
 
 use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;

@@ -219,6 +219,20 @@ pin_project! {
     /// May be dropped at any time. A caller that still stands in line leaves it, and has taken nothing. An
     /// estimate that had been granted to it, without its having been polled since, is given back as by
     /// [`settle(0)`](Estimate::settle), and those behind it move up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::quota;
+    /// use sluicegate::bucket::SettleableBucket;
+    /// use sluicegate::wait::{Queued, SettleInLine};
+    ///
+    /// let tokens = Queued::new(SettleableBucket::new(quota!(10_000 / second)));
+    /// let estimate = tokens.acquire_settleable(8_000).timeout(Duration::from_secs(1)).wait_blocking()?;
+    /// assert_eq!(estimate.settle(2_000)?.given_back(), 6_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct WaitingForEstimate<'a, T: Timer = ClockTimer> {
         caller: Caller<'a>,

@@ -34,7 +34,7 @@ impl Number for u8 {
     }
 }
 
-/// One quota for all keys.
+/// One quota for all keys: the tiers of [`Buckets`](crate::keyed::Buckets) that name none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneTier;
 
