@@ -172,5 +172,5 @@ pub use self::timer::Timer;
 pub use self::timer::clock::{ClockSleep, ClockTimer};
 pub use self::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
-pub use self::timer::tokio::TokioTimer;
+pub use self::timer::tokio::{TokioSleep, TokioTimer};
 pub use self::traits::{Reserve, Wait};

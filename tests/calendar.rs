@@ -268,6 +268,8 @@ fn an_unknown_zone_and_a_limit_that_cannot_be_counted_are_named() {
     assert_eq!(Budget::daily(5, "Europe/Nowhere").unwrap_err(), unknown);
     assert!(unknown.to_string().starts_with("time zone is \"Europe/Nowhere\": must be"));
     // A database has a name for a zone that is not known.
+    let ruleless = Calendar::with_posix_zone(CalendarUnit::Day, "UTC+3 or so");
+    assert_eq!(ruleless, Err(CalendarError::PosixZone { rule: "UTC+3 or so".into() }));
     let nameless = CalendarError::TimeZone { name: "Etc/Unknown".into() };
     assert_eq!(Calendar::days("Etc/Unknown"), Err(nameless));
     for name in ["", "UTC\0", "../../etc/passwd"] {

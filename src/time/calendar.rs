@@ -104,24 +104,35 @@ impl Calendar {
     ///
     /// [`CalendarError::TimeZone`] if no database has the name.
     pub fn new(unit: CalendarUnit, zone: &str) -> Result<Calendar, CalendarError> {
-        Ok(Calendar::with_time_zone(unit, named(zone)?))
+        Ok(Calendar::with_zone(unit, named(zone)?))
     }
 
-    /// Creates the calendar of `unit` in `zone`: for a zone that has no name, such as a fixed
-    /// offset, a POSIX rule or the system's own.
+    /// Creates the calendar of `unit` by a POSIX rule, as the variable `TZ` has it: for a zone without a name, such as a
+    /// fixed offset. Its hours count to the west of UTC.
+    ///
+    /// # Errors
+    ///
+    /// [`CalendarError::PosixZone`] if it is no such rule.
     ///
     /// # Examples
     ///
     /// ```
-    /// use jiff::tz::{TimeZone, offset};
-    /// use sluicegate::calendar::{Calendar, CalendarUnit};
+    /// use sluicegate::calendar::{Calendar, CalendarError, CalendarUnit};
     ///
-    /// let zone = TimeZone::fixed(offset(-3));
-    /// let calendar = Calendar::with_time_zone(CalendarUnit::Month, zone);
-    /// assert_eq!(calendar.unit(), CalendarUnit::Month);
+    /// // Three hours behind UTC, all year.
+    /// let months = Calendar::with_posix_zone(CalendarUnit::Month, "<-03>3")?;
+    /// // Summer time from the second Sunday of March to the first of November.
+    /// let days = Calendar::with_posix_zone(CalendarUnit::Day, "EST5EDT,M3.2.0,M11.1.0")?;
+    /// # Ok::<(), CalendarError>(())
     /// ```
-    #[must_use]
-    pub fn with_time_zone(unit: CalendarUnit, zone: TimeZone) -> Calendar {
+    pub fn with_posix_zone(unit: CalendarUnit, rule: &str) -> Result<Calendar, CalendarError> {
+        match TimeZone::posix(rule) {
+            Ok(zone) => Ok(Calendar::with_zone(unit, zone)),
+            Err(_) => Err(CalendarError::PosixZone { rule: rule.into() }),
+        }
+    }
+
+    fn with_zone(unit: CalendarUnit, zone: TimeZone) -> Calendar {
         Calendar { unit, first: Weekday::Monday, zone }
     }
 

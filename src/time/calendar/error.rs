@@ -26,6 +26,11 @@ pub enum CalendarError {
         /// The given name.
         name: String,
     },
+    /// No POSIX rule of a time zone.
+    PosixZone {
+        /// The given rule.
+        rule: String,
+    },
     /// The amount of a [`Budget`](crate::calendar::Budget) is above
     /// [`Budget::MAX_AMOUNT`](crate::calendar::Budget::MAX_AMOUNT).
     Amount {
@@ -41,7 +46,7 @@ impl CalendarError {
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
-            CalendarError::TimeZone { .. } => "time zone",
+            CalendarError::TimeZone { .. } | CalendarError::PosixZone { .. } => "time zone",
             CalendarError::Amount { .. } => "amount",
         }
     }
@@ -55,6 +60,11 @@ impl fmt::Display for CalendarError {
                 f,
                 "{name:?}: must be a name of the IANA time zone database, \
                  such as Europe/Berlin or UTC"
+            ),
+            CalendarError::PosixZone { rule } => write!(
+                f,
+                "{rule:?}: must be a POSIX rule, such as EST5EDT,M3.2.0,M11.1.0 or, for three hours \
+                 behind UTC, <-03>3"
             ),
             CalendarError::Amount { amount, max } => {
                 write!(f, "{amount}: must be from 0 to {max}")

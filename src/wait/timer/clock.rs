@@ -14,7 +14,7 @@ use crate::time::clock::Timeline;
 use super::Timer;
 use super::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
-use super::tokio::TokioTimer;
+use super::tokio::{TokioSleep, TokioTimer};
 
 /// The timer of the limiter's clock, by which a task sleeps unless another timer is named.
 ///
@@ -61,7 +61,7 @@ pub struct ClockSleep(Sleep);
 enum Sleep {
     System(ThreadSleep),
     #[cfg(feature = "tokio")]
-    Tokio(Pin<Box<<TokioTimer as Timer>::Sleep>>),
+    Tokio(Pin<Box<TokioSleep>>),
 }
 
 impl Timer for ClockTimer {

@@ -1,7 +1,12 @@
 //! Tokio's timer.
 
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 
+use pin_project_lite::pin_project;
 use tokio::task::coop::{Unconstrained, unconstrained};
 
 use super::Timer;
@@ -33,18 +38,40 @@ use super::Timer;
 pub struct TokioTimer;
 
 impl Timer for TokioTimer {
-    type Sleep = Unconstrained<tokio::time::Sleep>;
+    type Sleep = TokioSleep;
 
-    fn sleep(&self, duration: Duration) -> Unconstrained<tokio::time::Sleep> {
-        unconstrained(tokio::time::sleep(duration))
+    fn sleep(&self, duration: Duration) -> TokioSleep {
+        TokioSleep { sleep: unconstrained(tokio::time::sleep(duration)) }
+    }
+}
+
+pin_project! {
+    /// A sleep of [`TokioTimer`]. Dropping it ends it.
+    #[must_use = "a future does nothing unless it is polled"]
+    pub struct TokioSleep {
+        #[pin]
+        sleep: Unconstrained<tokio::time::Sleep>,
+    }
+}
+
+impl Future for TokioSleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.project().sleep.poll(context)
+    }
+}
+
+impl fmt::Debug for TokioSleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokioSleep").finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use core::future::{Future, poll_fn};
+    use core::future::poll_fn;
     use core::pin::pin;
-    use core::task::Poll;
 
     use super::*;
 
