@@ -11,6 +11,8 @@ use sluicegate::wait::{Caller, Queued, SettleInLine};
 use sluicegate::{Keyed, Quota, TokenBucket, Wait, quota};
 use tokio::time::{Instant, timeout};
 
+use super::support::block_on;
+
 const HOUR: Duration = Duration::from_secs(3_600);
 const HOURLY: Quota = quota!(1 / hour, burst 1);
 
@@ -55,4 +57,13 @@ async fn so_is_a_key_of_a_store() {
     let clock = TokioClock::new();
     let users = QueuedKeys::with_clock(Keyed::<String, _>::with_clock(HOURLY, clock), clock);
     passes_two_hours(|| async { users.acquire("ada", 1).await.unwrap() }).await;
+}
+
+#[test]
+fn outside_of_a_runtime_a_task_sleeps_in_the_systems_time() {
+    let quota = quota!(1_000 / second, burst 1);
+    let bucket = Arc::new(TokenBucket::with_clock(quota, TokioClock::new()));
+    bucket.try_acquire(1).unwrap();
+    // Woken by a timer, or it waits for ever.
+    assert!(block_on(bucket.acquire_owned(1)).is_ok());
 }

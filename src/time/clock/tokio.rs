@@ -6,8 +6,8 @@ use super::{Clock, Timeline};
 
 /// A clock that reads tokio's time, which `tokio::time::pause` stops.
 ///
-/// For tests in paused time. Tasks that wait for a limiter on this clock sleep by tokio's timer, so they need a runtime
-/// of tokio's with its time enabled. Where time is never paused, the default clock is faster: a reading of this one
+/// For tests in paused time. Tasks that wait for a limiter on this clock sleep by tokio's timer, so the time of their
+/// runtime has to be enabled. Where time is never paused, the default clock is faster: a reading of this one
 /// costs tens of nanoseconds. The origin is the creation of the clock.
 ///
 /// # Examples

@@ -9,6 +9,9 @@ use core::time::Duration;
 #[cfg(feature = "tokio")]
 use alloc::boxed::Box;
 
+#[cfg(feature = "tokio")]
+use tokio::runtime::Handle;
+
 use crate::time::clock::Timeline;
 
 use super::Timer;
@@ -20,11 +23,15 @@ use super::tokio::{TokioSleep, TokioTimer};
 ///
 /// | the limiter's clock | sleeps by |
 /// |---|---|
-/// | `TokioClock` | `TokioTimer`, in a box for each sleep |
+/// | `TokioClock` | `TokioTimer`, in a box for each sleep; outside of a runtime of tokio's, [`ThreadTimer`] |
 /// | any other | [`ThreadTimer`] |
 ///
 /// So a test that pauses tokio's time gives its limiters a `TokioClock`, and the code that waits for them
 /// stays as it is. [`Timer::sleep`] itself knows no clock, and sleeps as [`ThreadTimer`] does.
+///
+/// # Panics
+///
+/// In a runtime of tokio's whose time is not enabled, a sleep for a limiter on a `TokioClock` panics, as tokio's own does.
 ///
 /// # Examples
 ///
@@ -74,6 +81,11 @@ impl Timer for ClockTimer {
     fn sleep_on(&self, timeline: Timeline, duration: Duration) -> ClockSleep {
         ClockSleep(match timeline {
             Timeline::System => Sleep::System(ThreadTimer.sleep(duration)),
+            // Outside of a runtime nobody has paused tokio's time.
+            #[cfg(feature = "tokio")]
+            Timeline::Tokio if Handle::try_current().is_err() => {
+                Sleep::System(ThreadTimer.sleep(duration))
+            }
             #[cfg(feature = "tokio")]
             Timeline::Tokio => Sleep::Tokio(Box::pin(TokioTimer.sleep(duration))),
         })
