@@ -64,8 +64,6 @@ pub use self::exact::key_estimate::KeyEstimate;
 pub use self::exact::penalties::Penalties;
 #[cfg(feature = "keyed")]
 pub use self::exact::per_key::PerKey;
-#[cfg(all(feature = "keyed", feature = "wait"))]
-pub use self::exact::reserve::KeyReservation;
 #[cfg(feature = "keyed")]
 pub use self::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]

@@ -8,7 +8,8 @@
 
 #![cfg(sluicegate_loom)]
 
-use sluicegate::keyed::{Buckets, KeyReservation};
+use sluicegate::keyed::Buckets;
+use sluicegate::wait::Reservation;
 use sluicegate::{Keyed, Quota, quota};
 use sluicegate_loom_tests::tables::Plain;
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, TestClock, check, race};
@@ -65,7 +66,7 @@ fn users() -> Arc<Users> {
 }
 
 /// A reservation is for its instant.
-fn reserved(reservation: &KeyReservation<'_, u64>) -> Admission {
+fn reserved(reservation: &Reservation<'_, u64>) -> Admission {
     Admission { at_nanos: reservation.at_nanos(), permits: reservation.permits() }
 }
 

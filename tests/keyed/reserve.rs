@@ -9,7 +9,7 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::bucket::Carry;
-use sluicegate::keyed::{Buckets, KeyReservation, TopKeys, WhenFull};
+use sluicegate::keyed::{Buckets, TopKeys, WhenFull};
 use sluicegate::wait::{AcquireError, Reservation, Reserve};
 use sluicegate::*;
 
@@ -32,7 +32,7 @@ fn reservations_of_a_key_follow_each_other_and_the_newest_can_be_cancelled() {
     let first = users.reserve("ada", 10).unwrap();
     let second = users.reserve("ada", 4).unwrap();
     let third = users.reserve("ada", 5).unwrap();
-    let waits = [&first, &second, &third].map(KeyReservation::ready_after);
+    let waits = [&first, &second, &third].map(Reservation::ready_after);
     assert_eq!(waits, [Duration::ZERO, 4 * MILLI, 9 * MILLI]);
     assert_eq!((third.key(), third.permits(), third.at_nanos()), ("ada", 5, 1_009_000_000));
     assert_eq!(users.reserve("bob", 10).unwrap().ready_after(), Duration::ZERO);
@@ -151,7 +151,7 @@ fn any_mixture_of_calls_is_answered_as_by_a_bucket_for_each_key() {
                     bucket.try_acquire(permits).is_ok()
                 ),
                 2 if !kept.is_empty() => {
-                    let (ours, theirs): (KeyReservation<'_, u64>, Reservation<'_>) =
+                    let (ours, theirs): (Reservation<'_, u64>, Reservation<'_>) =
                         kept.swap_remove(random.random_range(0..kept.len()));
                     // A bucket that is full again may be evicted: then there is nothing to give back.
                     let was_known = keyed.contains(ours.key());

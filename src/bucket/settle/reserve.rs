@@ -25,7 +25,8 @@ impl<C: Clock + Sync> SettleCore<C> {
         longest: Duration,
     ) -> Result<Reservation<'_>, AcquireError> {
         let (booked, pieces) = self.book(permits, longest)?;
-        Ok(Reservation::new(&self.bucket, permits, booked).of_pieces(&*self.bucket.line, pieces))
+        let lots = (&*self.bucket.line as _, pieces);
+        Ok(Reservation::of_pieces(&self.bucket, permits, booked, lots))
     }
 
     fn book(&self, permits: u64, longest: Duration) -> Result<(Booked, Pieces), AcquireError> {

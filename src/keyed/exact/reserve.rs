@@ -9,7 +9,6 @@
 //! given back, and was made before, would have found its level.) ∎
 
 use core::cell::Cell;
-use core::fmt;
 use core::hash::BuildHasher;
 use core::hash::Hash;
 use core::time::Duration;
@@ -23,143 +22,14 @@ use crate::time::clock::Clock;
 use crate::time::units;
 use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;
-use crate::wait::timer::Timer;
+use crate::wait::reservation::{BooksKeys, Debtor, Reservation};
 use crate::wait::turn::TakesTurns;
-use crate::wait::until::{Look, block_until, sleep_until};
 
 use super::Keyed;
 use super::as_key::AsKey;
 use super::buckets::Buckets;
 use super::buckets::tiers::Tier;
 use super::store::{KeyPlace, NoRoom};
-
-/// Permits of a key that are the caller's, to be used from an instant on: what a
-/// [`Reservation`](crate::wait::Reservation) is for a limiter without keys.
-///
-/// Made by `reserve` of a `Keyed` of buckets. The permits are taken: to drop a reservation is to keep them.
-///
-/// # Eviction
-///
-/// Until its instant, the key is in debt, so it is not evicted. Later, when it is full again, it may be,
-/// as any key: the permits are used by then, or forfeited. Then [`cancel`](KeyReservation::cancel) finds no
-/// key, or one that others have taken permits of, and gives nothing back: to no other key either, as it
-/// looks for the key by itself.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{Keyed, quota};
-/// use sluicegate::wait::AcquireError;
-///
-/// let users = Keyed::<String>::new(quota!(10 / second));
-/// let now = users.reserve("ada", 10)?;
-/// let later = users.reserve("ada", 5)?;
-/// assert_eq!(now.ready_after(), Duration::ZERO);
-/// assert!(later.ready_after() > Duration::from_millis(400));
-/// assert!(later.cancel());
-/// // Would have to wait for longer.
-/// let refused = users.reserve_within("ada", 10, Duration::from_millis(10)).unwrap_err();
-/// assert!(matches!(refused, AcquireError::TimedOut { .. }));
-/// # Ok::<(), AcquireError>(())
-/// ```
-#[must_use = "to drop a reservation is to keep its permits"]
-pub struct KeyReservation<'a, Q: ?Sized> {
-    store: &'a (dyn BooksKeys<Q> + Sync),
-    key: &'a Q,
-    permits: u64,
-    booked: Booked,
-    debtor: Debtor,
-}
-
-/// The one who is charged with a reservation.
-#[derive(Clone, Copy)]
-enum Debtor {
-    Key,
-    /// The bucket that all keys share for which there is no space.
-    Shared,
-    /// Nobody: there was no space, and such keys are admitted.
-    Nobody,
-}
-
-/// A store that takes reservations back.
-trait BooksKeys<Q: ?Sized> {
-    fn now_nanos(&self) -> u64;
-
-    fn unbook(&self, key: &Q, debtor: Debtor, charged: Charged) -> bool;
-}
-
-impl<Q: ?Sized> KeyReservation<'_, Q> {
-    /// Returns the key.
-    #[must_use]
-    pub fn key(&self) -> &Q {
-        self.key
-    }
-
-    /// Returns the number of permits.
-    #[must_use]
-    pub fn permits(&self) -> u64 {
-        self.permits
-    }
-
-    /// Returns the instant from which the permits may be used, by the store's clock.
-    #[must_use]
-    pub fn at_nanos(&self) -> u64 {
-        self.booked.at_nanos
-    }
-
-    /// Returns the wait that there was when the reservation was made. Reads no clock.
-    #[must_use]
-    pub fn ready_after(&self) -> Duration {
-        Duration::from_nanos(self.booked.wait_nanos)
-    }
-
-    /// Returns the wait that is left. Reads the store's clock.
-    #[must_use]
-    pub fn wait_left(&self) -> Duration {
-        self.look().left
-    }
-
-    /// Blocks the thread until the permits may be used.
-    pub fn wait_blocking(self) {
-        block_until(|_| self.look());
-    }
-
-    fn look(&self) -> Look {
-        Look::until(self.booked.at_nanos, self.store.now_nanos())
-    }
-
-    /// Gives the permits back, if nothing else of the key was taken since they were reserved, and no key of
-    /// its shard (a 128th of all keys) was reset, removed, credited, restored or healed, nor the quota
-    /// changed. Returns whether it did; otherwise they stay taken.
-    ///
-    /// So of several reservations the newest can be given back, then the one before it. What is given back
-    /// is exact: the key is as if the reservation had never been made. Takes the lock of the shard, shared;
-    /// does not allocate; reads no clock. The observer is not told. Nor are callers in line in a
-    /// `QueuedKeys`: cancel in its `update_key`.
-    #[doc(alias = "refund")]
-    #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
-    pub fn cancel(self) -> bool {
-        let Booked { charged, .. } = self.booked;
-        charged.before == charged.after || self.store.unbook(self.key, self.debtor, charged)
-    }
-}
-
-impl<Q: Sync + ?Sized> KeyReservation<'_, Q> {
-    /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
-    pub async fn wait<T: Timer>(self, timer: T) {
-        sleep_until(timer, |_| self.look()).await;
-    }
-}
-
-impl<Q: ?Sized> fmt::Debug for KeyReservation<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyReservation")
-            .field("permits", &self.permits)
-            .field("at_nanos", &self.booked.at_nanos)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Reservations, with the feature `wait`.
 impl<K, C, T, S, O> Keyed<K, Buckets<C, T>, S, O>
@@ -186,7 +56,7 @@ where
         &'a self,
         key: &'a Q,
         permits: u64,
-    ) -> Result<KeyReservation<'a, Q>, AcquireError>
+    ) -> Result<Reservation<'a, Q>, AcquireError>
     where
         Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
@@ -205,7 +75,7 @@ where
         key: &'a Q,
         permits: u64,
         longest: Duration,
-    ) -> Result<KeyReservation<'a, Q>, AcquireError>
+    ) -> Result<Reservation<'a, Q>, AcquireError>
     where
         Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
@@ -234,7 +104,7 @@ where
         self.observer.decided(key, permits, answer.as_ref());
         let mut booked = booked?;
         booked.charged.changes = changes;
-        Ok(KeyReservation { store: self, key, permits, booked, debtor })
+        Ok(Reservation::of_key(self, key, permits, booked, debtor))
     }
 
     /// Reserves for a key for which there is no space; `fresh` is what it would have been told.
