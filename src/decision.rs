@@ -2,6 +2,8 @@
 //! leases, snapshots and histories.
 
 #[cfg(feature = "alloc")]
+pub(crate) mod all_or_none;
+#[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;
 pub(crate) mod denied;
 pub(crate) mod forecast;

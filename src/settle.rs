@@ -5,6 +5,7 @@
 //! | [`Settle`] | code that is generic over limiters whose grants can be settled |
 //! | [`Estimate`] | a call of which the use is known only at its end: unused permits come back |
 //! | `Estimates`, `Settling` | several limiters, each settled at an amount of its own |
+//! | `AllOrNone`, `Revocable` | grants of several limiters that are kept together, or given back |
 //! | [`Settled`], [`Unpaid`] | the permits that a settlement has moved, and the use that it could not charge |
 //! | [`Receipt`] | a grant that may be undone whole, as long as nothing else has happened to its limiter |
 //! | [`Detached`] | authors of a limiter that wraps another one |
@@ -19,6 +20,8 @@ pub use self::estimate::Estimate;
 pub use self::estimate::detached::Detached;
 #[cfg(feature = "alloc")]
 pub use self::estimates::{Estimates, Settling};
+#[cfg(feature = "alloc")]
+pub use crate::decision::all_or_none::{AllOrNone, Revocable};
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::settled::{Settled, Unpaid};
 

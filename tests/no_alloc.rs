@@ -9,7 +9,7 @@ use sluicegate::bucket::*;
 use sluicegate::compose::{All, Counted};
 use sluicegate::keyed::{HotKeys, Penalties};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
-use sluicegate::settle::{Receipt, Settle};
+use sluicegate::settle::{AllOrNone, Receipt, Settle};
 use sluicegate::window::*;
 use sluicegate::*;
 
@@ -91,6 +91,23 @@ fn settling_does_not_allocate() {
         }
     });
     assert_eq!(made, 0);
+}
+
+#[test]
+fn grants_in_the_room_of_the_caller_are_kept_or_given_back_without_an_allocation() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let mut room = Vec::with_capacity(2);
+    let made = allocations(|| {
+        for second in [7, 3, 1] {
+            let mut all = AllOrNone::from(std::mem::take(&mut room));
+            let _ = all.add(bucket.try_acquire_revocable(4));
+            let _ = all.add(bucket.try_acquire_revocable(second));
+            room = all.keep();
+            room.clear();
+        }
+    });
+    assert_eq!((made, bucket.peek(0).unwrap().remaining()), (0, 2));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use sluicegate::wait::{AcquireError, Queued, Reservation, Reserve};
 use sluicegate::window::MultiWindow;
 use sluicegate::*;
 
+mod all_or_none;
 mod beside_a_line;
 mod bound;
 mod changes;

@@ -3,9 +3,9 @@
 pub(crate) mod settle;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use crate::config::error::ConfigError;
+use crate::decision::all_or_none::AllOrNone;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
@@ -176,18 +176,13 @@ impl<L: Limiter> All<L> {
         scarcity: &Scarcity,
         take: impl Fn(&'a L) -> Result<Receipt<'a>, Denied>,
     ) -> Result<Receipt<'a>, Denied> {
-        let mut receipts = Vec::with_capacity(self.limiters.len());
+        let mut receipts = AllOrNone::with_capacity(self.limiters.len());
         for which in scarcity.order() {
-            match take(&self.limiters[usize::from(which)]) {
-                Ok(receipt) => receipts.push(receipt),
-                Err(denied) => {
-                    Receipt::each(scarcity.grant, receipts).give_back();
-                    return Err(denied.by(which.into()));
-                }
-            }
+            let taken = take(&self.limiters[usize::from(which)]);
+            receipts.add(taken).map_err(|denied| denied.by(which.into()))?;
         }
-        let grant = receipts.iter().map(Receipt::grant).min_by_key(Grant::remaining);
-        Ok(Receipt::each(grant.unwrap_or(scarcity.grant), receipts))
+        let grant = receipts.grants().iter().map(Receipt::grant).min_by_key(Grant::remaining);
+        Ok(Receipt::each(grant.unwrap_or(scarcity.grant), receipts.keep()))
     }
 
     /// Resets each limiter, one after the other.

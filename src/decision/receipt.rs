@@ -5,6 +5,8 @@ use core::fmt;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Word};
 
+#[cfg(feature = "alloc")]
+use super::all_or_none::{AllOrNone, Revocable};
 use super::grant::Grant;
 #[cfg(feature = "alloc")]
 use super::lease::Lease;
@@ -153,13 +155,7 @@ impl<'a> Receipt<'a> {
             Way::Nothing => true,
             Way::Debit(limiter, debit) => limiter.undo(debit),
             #[cfg(feature = "alloc")]
-            Way::Each(parts) => {
-                let mut is_all = true;
-                for part in parts.into_iter().rev() {
-                    is_all &= part.give_back();
-                }
-                is_all
-            }
+            Way::Each(parts) => AllOrNone::from(parts).give_back(),
             #[cfg(feature = "alloc")]
             Way::Lease(mut kept) => {
                 drop(kept.0.take());
@@ -167,6 +163,13 @@ impl<'a> Receipt<'a> {
             }
             Way::Never => false,
         }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Revocable for Receipt<'_> {
+    fn revoke(self) -> bool {
+        self.give_back()
     }
 }
 

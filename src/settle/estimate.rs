@@ -6,6 +6,8 @@ pub(crate) mod owned;
 
 use core::fmt;
 
+#[cfg(feature = "alloc")]
+use crate::decision::all_or_none::Revocable;
 use crate::decision::grant::Grant;
 use crate::decision::pieces::Pieces;
 use crate::decision::settled::{Settled, Unpaid};
@@ -362,6 +364,14 @@ impl<'a> Estimate<'a> {
             counts.count_given_back(given_back, permits.saturating_sub(given_back));
         }
         given_back
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Revocable for Estimate<'_> {
+    fn revoke(mut self) -> bool {
+        let charged = self.permits;
+        self.give_back(charged) == charged
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::decision::all_or_none::{AllOrNone, Revocable};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
@@ -57,8 +58,10 @@ use super::Estimate;
 /// ```
 #[must_use = "to drop estimates is to keep all of them charged"]
 pub struct Estimates<'a> {
-    parts: Vec<Box<dyn Settling + Send + Sync + 'a>>,
+    parts: Vec<Part<'a>>,
 }
+
+type Part<'a> = Box<dyn Settling + Send + Sync + 'a>;
 
 /// An estimate that can be one of several.
 ///
@@ -128,6 +131,13 @@ impl Settling for Estimate<'_> {
     settling!();
 }
 
+impl Revocable for Part<'_> {
+    fn revoke(mut self) -> bool {
+        let charged = self.permits();
+        self.give_back(charged) == charged
+    }
+}
+
 impl<'a> Estimates<'a> {
     /// Returns no estimates yet. Does not allocate.
     pub fn new() -> Estimates<'a> {
@@ -139,25 +149,19 @@ impl<'a> Estimates<'a> {
     /// # Errors
     ///
     /// The denial, with the number of estimates before it as [`Denied::which`]. All of them have been given back.
-    pub fn and<E>(mut self, taken: Result<E, Denied>) -> Result<Estimates<'a>, Denied>
+    pub fn and<E>(self, taken: Result<E, Denied>) -> Result<Estimates<'a>, Denied>
     where
         E: Settling + Send + Sync + 'a,
     {
-        match taken {
-            Ok(estimate) => {
-                self.parts.push(Box::new(estimate));
-                Ok(self)
-            }
-            Err(denied) => {
-                let which = self.parts.len();
-                self.parts.iter_mut().for_each(|part| _ = part.give_back(u64::MAX));
-                Err(denied.by(which))
-            }
-        }
+        let which = self.parts.len();
+        let mut all = AllOrNone::from(self.parts);
+        let part = taken.map(|estimate| Box::new(estimate) as Part<'a>);
+        all.add(part).map_err(|denied| denied.by(which))?;
+        Ok(Estimates { parts: all.keep() })
     }
 
     pub(crate) fn of(parts: impl IntoIterator<Item = Estimate<'a>>) -> Estimates<'a> {
-        let boxed = |estimate| Box::new(estimate) as Box<dyn Settling + Send + Sync + 'a>;
+        let boxed = |estimate| Box::new(estimate) as Part<'a>;
         Estimates { parts: parts.into_iter().map(boxed).collect() }
     }
 

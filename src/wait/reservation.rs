@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::decision::all_or_none::Revocable;
 use crate::decision::pieces::Pieces;
 use crate::decision::undo::{Debit, Undo};
 
@@ -276,6 +277,12 @@ impl<Q: ?Sized> Reservation<'_, Q> {
             },
         };
         is_free(charged) || limiter.cancel(Booked { charged, ..booked }, permits)
+    }
+}
+
+impl<Q: ?Sized> Revocable for Reservation<'_, Q> {
+    fn revoke(self) -> bool {
+        self.cancel()
     }
 }
 

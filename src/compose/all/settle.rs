@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::decision::all_or_none::AllOrNone;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::settle::Settle;
@@ -114,18 +115,12 @@ impl<L: Settle> All<L> {
     ) -> Result<Vec<Estimate<'_>>, Denied> {
         let amounts: Vec<u64> = (0..self.limiters.len()).map(permits).collect();
         let scarcity = self.look(|limiter, which| limiter.peek(amounts[which]))?;
-        let mut taken = Vec::with_capacity(amounts.len());
+        let mut taken = AllOrNone::with_capacity(amounts.len());
         for which in scarcity.order().map(usize::from) {
-            match self.limiters[which].try_acquire_settleable(amounts[which]) {
-                Ok(estimate) => taken.push((which, estimate)),
-                Err(denied) => {
-                    for (_, estimate) in &mut taken {
-                        estimate.give_back(u64::MAX);
-                    }
-                    return Err(denied.by(which));
-                }
-            }
+            let estimate = self.limiters[which].try_acquire_settleable(amounts[which]);
+            taken.add(estimate.map(|estimate| (which, estimate))).map_err(|d| d.by(which))?;
         }
+        let mut taken = taken.keep();
         taken.sort_unstable_by_key(|&(which, _)| which);
         Ok(taken.into_iter().map(|(_, estimate)| estimate).collect())
     }

@@ -20,6 +20,7 @@ use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
+use crate::decision::all_or_none::Revocable;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
@@ -256,6 +257,13 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
         }
         self.detached = self.detached.take().map(|detached| detached.less(permits));
         0
+    }
+}
+
+impl<Q: ?Sized, L: Settle> Revocable for KeyEstimate<'_, Q, L> {
+    fn revoke(mut self) -> bool {
+        let charged = self.permits;
+        self.give_back(charged) == charged
     }
 }
 

@@ -1,0 +1,146 @@
+//! Grants that are kept together or given back together, whatever their kind is.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use sluicegate::settle::{AllOrNone, Revocable};
+
+use super::*;
+
+/// Takes grants of a full limiter of ten by `take`, and ends in each of the ways that there are.
+fn check<G: Revocable, E: Debug>(take: impl Fn(u64) -> Result<G, E>, left: impl Fn() -> i64) {
+    let two = || {
+        let mut all = AllOrNone::new();
+        all.add(take(4)).unwrap();
+        all.add(take(3)).unwrap();
+        assert_eq!((all.grants().len(), left()), (2, 3));
+        all
+    };
+    assert_eq!(left(), 10);
+
+    let mut refused = two();
+    assert!(refused.add(take(11)).is_err());
+    assert_eq!((refused.grants().len(), left()), (0, 10));
+    // It goes on as a new one does.
+    refused.add(take(4)).unwrap();
+    drop(refused);
+    assert_eq!(left(), 10);
+
+    drop(two());
+    assert_eq!(left(), 10);
+    assert!(two().give_back());
+    assert_eq!(left(), 10);
+
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _all = two();
+        panic!("the third");
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(left(), 10);
+
+    {
+        let mut cancelled = pin!(async {
+            let all = two();
+            pending::<()>().await;
+            all.keep();
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(cancelled.as_mut().poll(&mut context).is_pending());
+        assert_eq!(left(), 3);
+    }
+    assert_eq!(left(), 10);
+
+    assert_eq!(two().keep().len(), 2);
+    assert_eq!(left(), 3);
+}
+
+fn balance(limiter: &(impl Limiter + ?Sized)) -> i64 {
+    match limiter.peek(0) {
+        Ok(grant) => grant.balance(),
+        Err(denied) => denied.balance().unwrap(),
+    }
+}
+
+#[test]
+fn grants_of_every_kind_come_back_unless_all_of_them_are_kept() {
+    let clock = ManualClock::new();
+    let quota = quota!(10 / hour);
+    let window = || FixedWindow::with_clock(rate!(10 / hour), &clock).unwrap();
+
+    let limiters: [Box<dyn Limiter + '_>; 5] = [
+        Box::new(TokenBucket::with_clock(quota, &clock)),
+        Box::new(ten(&clock)),
+        Box::new(window()),
+        Box::new(SlidingWindow::with_slots(rate!(10 / hour), 6, &clock).unwrap()),
+        Box::new(All::new([window(), window()]).unwrap()),
+    ];
+    for limiter in &limiters {
+        check(|permits| limiter.try_acquire_revocable(permits), || balance(limiter));
+    }
+    let settle: [Box<dyn Settle + '_>; 4] = [
+        Box::new(ten(&clock)),
+        Box::new(window()),
+        Box::new(SlidingWindow::with_slots(rate!(10 / hour), 6, &clock).unwrap()),
+        Box::new(All::new([window(), window()]).unwrap()),
+    ];
+    for limiter in &settle {
+        check(|permits| limiter.try_acquire_settleable(permits), || balance(limiter));
+        limiter.reset();
+        let beside_a_name =
+            |permits| Ok::<_, Denied>(("a", limiter.try_acquire_settleable(permits)?));
+        check(beside_a_name, || balance(limiter));
+    }
+    let bucket = TokenBucket::with_clock(quota, &clock);
+    check(|permits| bucket.reserve(permits), || balance(&bucket));
+
+    let keys = Keyed::<u64, _>::with(sluicegate::keyed::Buckets::with_clock(quota, &clock));
+    check(|permits| keys.reserve(&7, permits), || keys.peek(&7, 0).unwrap().balance());
+    let each = Each::with_clock(|_: &u64| Arc::new(ten(&clock)), &clock);
+    let keys = Keyed::<u64, _>::with(each);
+    let take = |permits| keys.try_acquire_settleable(&7, permits);
+    check(take, || keys.peek(&7, 0).unwrap().balance());
+}
+
+/// Notes that it was given back, and may panic then.
+struct Noted<'n> {
+    which: u32,
+    panics: bool,
+    notes: &'n RefCell<Vec<u32>>,
+}
+
+impl Revocable for Noted<'_> {
+    fn revoke(self) -> bool {
+        self.notes.borrow_mut().push(self.which);
+        assert!(!self.panics, "a waker panics");
+        self.which != 1
+    }
+}
+
+#[test]
+fn the_last_is_given_back_first_and_one_that_panics_keeps_nothing_from_the_others() {
+    let notes = RefCell::default();
+    let all = |panics: Option<u32>| {
+        let mut all = AllOrNone::with_capacity(4);
+        for which in 0..4 {
+            all.push(Noted { which, panics: panics == Some(which), notes: &notes });
+        }
+        all
+    };
+    let ends: [fn(AllOrNone<Noted<'_>>); 3] = [
+        |all| drop(all),
+        |all| assert!(!all.give_back(), "one says that a part of it stays spent"),
+        |mut all| assert!(all.add(Err(())).is_err()),
+    ];
+    for end in ends {
+        for panics in [None, Some(0), Some(2), Some(3)] {
+            let ended = catch_unwind(AssertUnwindSafe(|| end(all(panics))));
+            assert_eq!((ended.is_err(), notes.take()), (panics.is_some(), vec![3, 2, 1, 0]));
+        }
+    }
+    assert_eq!((all(None).keep().len(), notes.take()), (4, vec![]));
+}
