@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use http::request::Parts;
 use http::{HeaderMap, Response};
 use sluicegate::Denied;
+use sluicegate::settle::AllOrNone;
 use sluicegate_flow::time_limit::TimeLimiter;
 
 use super::Shared;
@@ -192,22 +193,17 @@ impl Shared {
             Look::Wait => return Attempt::Wait,
             Look::Refuse(refused) => return Attempt::Refuse(refused),
         }
-        let mut taken: Vec<Taken<'_>> = Vec::with_capacity(claims.len());
+        let mut taken = AllOrNone::with_capacity(claims.len());
         for claim in &claims {
-            match claim.take_revocable() {
-                Ok(permits) => taken.push(permits),
-                Err(reason) => {
-                    // The last first: a receipt gives back only what nothing has followed.
-                    taken.into_iter().rev().for_each(Taken::give_back);
-                    if self.lets_wait(claim, &reason) {
-                        return Attempt::Wait;
-                    }
-                    claim.note_unwaited(&reason);
-                    return Attempt::Refuse(Box::new(refused(&claims, claim, reason)));
+            if let Err(reason) = taken.add(claim.take_revocable()) {
+                if self.lets_wait(claim, &reason) {
+                    return Attempt::Wait;
                 }
+                claim.note_unwaited(&reason);
+                return Attempt::Refuse(Box::new(refused(&claims, claim, reason)));
             }
         }
-        Attempt::Pass(self.passed(parts, claims.iter().zip(taken)))
+        Attempt::Pass(self.passed(parts, claims.iter().zip(taken.keep())))
     }
 
     /// Returns a request that has taken these permits.

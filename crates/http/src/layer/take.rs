@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use http::StatusCode;
 use http::request::Parts;
-use sluicegate::settle::Receipt;
+use sluicegate::settle::{Receipt, Revocable};
 use sluicegate::{Denied, Grant};
 use sluicegate_flow::concurrency::InFlight;
 
@@ -216,13 +216,18 @@ impl<'l> Taken<'l> {
     pub(super) fn kept(standing: Standing, kept: Kept) -> Taken<'l> {
         Taken { standing, hold: Hold::Kept(kept) }
     }
+}
 
-    /// Gives everything back, as far as the limiter can. What it cannot take back stays spent.
-    pub(super) fn give_back(self) {
+impl Revocable for Taken<'_> {
+    fn revoke(self) -> bool {
         match self.hold {
-            Hold::Spent | Hold::Kept(Kept::Place { .. } | Kept::Answer(_)) => {}
-            Hold::Receipt(receipt) => _ = receipt.give_back(),
-            Hold::Kept(Kept::Charge(charge, _)) => charge.settle(0),
+            Hold::Spent => false,
+            Hold::Receipt(receipt) => receipt.revoke(),
+            Hold::Kept(Kept::Place { .. } | Kept::Answer(_)) => true,
+            Hold::Kept(Kept::Charge(charge, _)) => {
+                charge.settle(0);
+                true
+            }
         }
     }
 }
@@ -236,7 +241,7 @@ fn granted(grant: &Grant) -> PolicyState<'static> {
 /// now, everything is given back.
 pub(super) fn ask_after_look<Q: ?Sized>(limiter: &(impl Take<Q> + ?Sized), key: &Q, permits: u64) {
     if let Ok(taken) = limiter.try_take_revocable(key, permits) {
-        taken.give_back();
+        taken.revoke();
     }
 }
 

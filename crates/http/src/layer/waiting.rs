@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::request::Parts;
+use sluicegate::settle::AllOrNone;
 
 use super::Shared;
 use super::claim::Claim;
 use super::decision::{Decision, Look, Passed, Refused, claims, refused};
-use super::take::{Taken, Waits};
+use super::take::Waits;
 
 /// A request that waits for the decision on it, and the service that is ready for it. Dropping it gives
 /// everything back.
@@ -49,7 +50,7 @@ impl Shared {
         }
         let mut in_turn: Vec<&Claim<'_, '_>> = claims.iter().collect();
         in_turn.sort_by_key(|claim| claim.turn());
-        let mut taken = InHand { taken: Vec::with_capacity(claims.len()) };
+        let mut taken = AllOrNone::with_capacity(claims.len());
         let waits = Waits { timer: &self.timer, for_turns: !self.is_shadow };
         for claim in in_turn {
             let mut answer = claim.take_revocable();
@@ -60,34 +61,10 @@ impl Shared {
                     claim.note_unwaited(reason);
                 }
             }
-            match answer {
-                Ok(permits) => taken.taken.push((claim, permits)),
-                Err(reason) => {
-                    drop(taken);
-                    return Err(Box::new(refused(&claims, claim, reason)));
-                }
+            if let Err(reason) = taken.add(answer.map(|permits| (claim, permits))) {
+                return Err(Box::new(refused(&claims, claim, reason)));
             }
         }
-        Ok(self.passed(parts, taken.into_taken().into_iter()))
-    }
-}
-
-/// Permits that are given back unless all are there.
-struct InHand<'c, 'l, 'r> {
-    taken: Vec<(&'c Claim<'l, 'r>, Taken<'c>)>,
-}
-
-impl<'c, 'l, 'r> InHand<'c, 'l, 'r> {
-    fn into_taken(mut self) -> Vec<(&'c Claim<'l, 'r>, Taken<'c>)> {
-        std::mem::take(&mut self.taken)
-    }
-}
-
-impl Drop for InHand<'_, '_, '_> {
-    fn drop(&mut self) {
-        // The last first: a receipt gives back only what nothing has followed.
-        for (_, taken) in self.taken.drain(..).rev() {
-            taken.give_back();
-        }
+        Ok(self.passed(parts, taken.keep().into_iter()))
     }
 }

@@ -125,6 +125,59 @@ async fn permits_are_given_back_if_a_later_limit_refuses_after_all() {
     assert_eq!((bucket.peek(0).unwrap().remaining(), server.calls()), (2, 0));
 }
 
+/// A limiter that grants when it is looked at, and panics when it is asked.
+struct Faulty;
+
+impl Limiter for Faulty {
+    fn try_acquire(&self, _: u64) -> Result<sluicegate::Grant, sluicegate::Denied> {
+        panic!("a fault of the limiter")
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<sluicegate::Grant, sluicegate::Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<sluicegate::Grant, sluicegate::Denied> {
+        sluicegate::compose::Unlimited.peek(permits)
+    }
+
+    fn reset(&self) {}
+}
+
+/// Also on the way of requests that wait, here for the last limit, for which nobody is asked in the end.
+#[tokio::test]
+async fn a_third_limit_that_fails_gives_the_permits_of_two_back() {
+    for (is_faulty, waits) in [(false, false), (false, true), (true, false), (true, true)] {
+        let clock = clock();
+        let bucket = two(&clock);
+        let window = FixedWindow::with_clock(rate!(2 / hour), Arc::clone(&clock)).unwrap();
+        let window = Arc::new(window);
+        let line = two(&clock);
+        if waits {
+            line.drain();
+        }
+        let third = if is_faulty { Limit::of_all(Faulty) } else { Limit::of_all(Late) };
+        let limits = [
+            Limit::of_all(Arc::clone(&bucket)),
+            Limit::of_all(Arc::clone(&window)),
+            third,
+            Limit::of_all(WaitUpTo::new(Arc::clone(&line), Duration::from_secs(60))),
+        ];
+        let named = limits
+            .into_iter()
+            .zip(["a", "b", "c", "d"])
+            .map(|(limit, name)| limit.policy(QuotaPolicy::new(2).named(name).unwrap()));
+        let server = Server::new(RateLimitLayer::all_of(named).unwrap());
+        let answer = tokio::spawn(async move { server.status(request("")).await }).await;
+        match answer {
+            Ok(status) => assert_eq!((status, is_faulty), (503, false)),
+            Err(failed) => assert!(failed.is_panic() && is_faulty),
+        }
+        let left = [bucket.peek(0), window.peek(0)].map(|left| left.unwrap().remaining());
+        assert_eq!(left, [2, 2], "faulty: {is_faulty}, waits: {waits}");
+    }
+}
+
 #[test]
 fn limits_that_clients_could_not_tell_apart_are_an_error() {
     let limit = || Limit::of_all(two(&clock()));
