@@ -24,5 +24,6 @@ pub(crate) mod proxy;
 mod redis_server;
 mod running;
 mod shared;
+pub(crate) mod silent_server;
 mod sites;
 mod waits;

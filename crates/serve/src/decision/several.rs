@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sluicegate::Denied;
-use sluicegate::settle::Receipt;
+use sluicegate::settle;
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
@@ -30,7 +30,8 @@ impl<'l> AllOrNone<'l> {
     /// denial by that look counts as one by the limiter: in its statistics, and as an offence. If another caller is
     /// faster at one of them after that, the permits of those before it are given back as far as their limiters can,
     /// and stay spent otherwise; limiters on a server, those with `shadow`, and those that all keys have in common
-    /// are asked last, and give nothing back. The look does not tell that a group of tenants has no place for another
+    /// are asked last, and give nothing back. A caller that goes away while one on a server is asked gives the others
+    /// back, too. The look does not tell that a group of tenants has no place for another
     /// one, which then can only borrow. No limit is ever exceeded.
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let looks = look(asks).await;
@@ -44,33 +45,29 @@ impl<'l> AllOrNone<'l> {
             });
             return AllOrNone::denied(noted.collect());
         }
-        let mut taken: Vec<Receipt<'_>> = Vec::with_capacity(asks.len());
+        let mut taken = settle::AllOrNone::with_capacity(asks.len());
         let mut answers: Vec<Option<Answer<'l>>> = vec![None; asks.len()];
         for (place, ask) in asks.iter().enumerate() {
-            match ask.take_revocable() {
-                Some(Ok(receipt)) => {
-                    answers[place] = Some(ask.granted(&receipt.grant()));
-                    taken.push(receipt);
-                }
-                Some(Err(denied)) => {
-                    give_back(taken);
+            // Those that give nothing back are asked after all that can.
+            let Some(answer) = ask.take_revocable() else { continue };
+            match taken.add(answer) {
+                Ok(receipt) => answers[place] = Some(ask.granted(&receipt.grant())),
+                Err(denied) => {
                     return AllOrNone::denied_at(asks, place, ask.denied(&denied)).await;
                 }
-                // After all that can be given back.
-                None => {}
             }
         }
         for (place, ask) in asks.iter().enumerate() {
             if answers[place].is_none() {
                 let answer = ask.take().await;
                 if !answer.is_granted() {
-                    give_back(taken);
+                    taken.give_back();
                     return AllOrNone::denied_at(asks, place, answer).await;
                 }
                 answers[place] = Some(answer);
             }
         }
-        // Receipts that are dropped keep what was taken.
+        taken.keep();
         let answers = answers.into_iter().flatten().collect();
         AllOrNone { decision: Decision::Granted, which: None, answers }
     }
@@ -92,14 +89,6 @@ impl<'l> AllOrNone<'l> {
         });
         let which = longest.map(|(which, _)| which);
         AllOrNone { decision: Decision::Denied, which, answers }
-    }
-}
-
-/// Gives back what was taken. The last first: a receipt gives back only what nothing has followed. What it
-/// cannot take back stays spent.
-fn give_back(taken: Vec<Receipt<'_>>) {
-    for receipt in taken.into_iter().rev() {
-        _ = receipt.give_back();
     }
 }
 

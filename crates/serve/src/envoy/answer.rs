@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::Denied;
-use sluicegate::settle::{Estimate, Receipt};
+use sluicegate::settle::{AllOrNone, Estimate, Receipt, Revocable};
 use tonic::Status;
 
 use super::counters::{Counters, Reported};
@@ -78,12 +78,11 @@ enum Taken<'c> {
     Limiter(Receipt<'c>),
 }
 
-impl Taken<'_> {
-    /// A hit that it cannot take back stays counted; no limit is exceeded.
-    fn give_back(self) {
+impl Revocable for Taken<'_> {
+    fn revoke(self) -> bool {
         match self {
-            Taken::Window(estimate) => _ = estimate.settle(0),
-            Taken::Limiter(receipt) => _ = receipt.give_back(),
+            Taken::Window(estimate) => estimate.revoke(),
+            Taken::Limiter(receipt) => receipt.revoke(),
         }
     }
 }
@@ -101,15 +100,13 @@ impl Answers<'_> {
         asked: &[(usize, &Counted<'_>)],
         verdicts: &mut [Verdict],
     ) -> Result<(), Status> {
-        let mut taken = Vec::with_capacity(asked.len());
-        let answer = self.take_each(asked, verdicts, &mut taken).await;
-        // What is dropped stays counted.
-        if answer.is_ok() && !is_refused(parts, verdicts) {
+        let mut taken = AllOrNone::with_capacity(asked.len());
+        self.take_each(asked, verdicts, &mut taken).await?;
+        if !is_refused(parts, verdicts) {
+            taken.keep();
             return Ok(());
         }
-        // The last first: a receipt gives back only what nothing has followed.
-        taken.into_iter().rev().for_each(Taken::give_back);
-        answer?;
+        taken.give_back();
         for (index, counted) in asked {
             if !verdicts[*index].is_over {
                 verdicts[*index] = self.look(counted, None).await?;
@@ -125,7 +122,7 @@ impl Answers<'_> {
         &self,
         asked: &[(usize, &'c Counted<'_>)],
         verdicts: &mut [Verdict],
-        taken: &mut Vec<Taken<'c>>,
+        taken: &mut AllOrNone<Taken<'c>>,
     ) -> Result<(), Status> {
         for is_revocable in [true, false] {
             for (index, counted) in asked {
@@ -135,7 +132,9 @@ impl Answers<'_> {
                 let (verdict, own) = self.take(counted).await?;
                 let is_over = verdict.is_over;
                 verdicts[*index] = verdict;
-                taken.extend(own);
+                if let Some(own) = own {
+                    taken.push(own);
+                }
                 if is_over && counted.mode() == Mode::Enforced {
                     return Ok(());
                 }

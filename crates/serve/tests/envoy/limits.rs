@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::ManualClock;
+use sluicegate_serve::Limiters;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
@@ -14,6 +15,7 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit
 use tonic::{Code as Grpc, Request};
 
 use super::served::{Served, descriptor, request};
+use crate::service::silent_server::{STORE, SilentServer};
 
 const YAML: &str = "
 domain: d
@@ -86,6 +88,36 @@ async fn hits_are_given_back_only_if_the_service_is_started_so() {
     // Nothing was counted, in either descriptor.
     let answer = ask(request("d", &[("k", "v")])).await.unwrap();
     assert_eq!(answer.get_ref().statuses[0].limit_remaining, 98);
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_half_way_gives_back_all_hits_of_its_request() {
+    let policies = format!(
+        "[limiters.bucket]\npolicy = \"token_bucket\"\nkey = \"all\"\nlimit = 5\n\
+         rate = {{ amount = 1, interval = \"1 day\" }}\n\
+         [limiters.silent]\npolicy = \"fixed_window\"\nkey = \"all\"\nlimit = 5\n\
+         interval = \"1 day\"\n{STORE}\n"
+    );
+    let yaml = "domain: d\ndescriptors:\n  - key: window\n    \
+                rate_limit: { unit: day, requests_per_unit: 5 }\n  - key: silent\n    \
+                rate_limit: { limiter: silent }\n  - key: bucket\n    \
+                rate_limit: { limiter: bucket }\n";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.yaml"), yaml).unwrap();
+    let server = SilentServer::default();
+    let registry = server.registry(&policies);
+    let (clock, limiters) = (Arc::new(ManualClock::new()), Limiters::new(registry.clone()));
+    let limits = EnvoyLimits::with_clock(folder.path(), Some(limiters), 100, clock).unwrap();
+    let of = |keys: &[&str]| {
+        let descriptors = keys.iter().map(|key| descriptor(&[(key, "v")])).collect();
+        Request::new(RateLimitRequest { descriptors, ..request("d", &[]) })
+    };
+    let bucket = || registry.limiter("bucket").unwrap().peek(0).unwrap().remaining();
+    let call = limits.should_rate_limit(of(&["window", "silent", "bucket"]));
+    server.cancel_when_asked(call, async || assert_eq!(bucket(), 4)).await;
+    assert_eq!(bucket(), 5);
+    let answer = limits.should_rate_limit(of(&["window"])).await.unwrap();
+    assert_eq!(answer.get_ref().statuses[0].limit_remaining, 4);
 }
 
 #[tokio::test]

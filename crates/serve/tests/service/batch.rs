@@ -1,9 +1,15 @@
 //! Several questions at once.
 
-use serde_json::json;
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
 
 use super::running::{POLICY, Running, service_of};
-use sluicegate_serve::Bounds;
+use super::silent_server::{STORE, SilentServer};
+use sluicegate_serve::{Bounds, Limiters, Service, api};
 
 #[tokio::test]
 async fn each_check_of_a_batch_is_answered_by_itself_and_in_order() {
@@ -79,6 +85,44 @@ async fn the_same_key_three_times_in_all_or_none_is_looked_at_for_the_sum() {
     let peek = json!({ "limiter": "user", "key": "ada", "cost": 0 });
     assert_eq!(service.post("/v1/peek", &peek).await.1["remaining"], 10);
     service.end().await;
+}
+
+/// Asks the routes themselves, without a connection.
+async fn ask(routes: &Router, path: &str, body: &Value) -> Value {
+    let request = Request::post(path).header("content-type", "application/json");
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    let response = routes.clone().oneshot(request).await.unwrap();
+    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_half_way_gives_back_all_that_it_has_taken() {
+    let bucket = |name: &str, fields: &str| {
+        format!(
+            "[limiters.{name}]\npolicy = \"token_bucket\"\nkey = \"all\"\nlimit = 5\n\
+             rate = {{ amount = 1, interval = \"1 day\" }}\n{fields}\n"
+        )
+    };
+    let policies = [bucket("first", ""), bucket("silent", STORE), bucket("third", "")].concat();
+    let server = SilentServer::default();
+    let routes = api::routes(Service::new(Limiters::new(server.registry(&policies))));
+    let left = async || {
+        let peek = async |name: &str| {
+            let peek = json!({ "limiter": name, "cost": 0 });
+            ask(&routes, "/v1/peek", &peek).await["remaining"].as_u64().unwrap()
+        };
+        [peek("first").await, peek("third").await]
+    };
+    let checks = json!([
+        { "limiter": "first", "cost": 2 },
+        { "limiter": "silent" },
+        { "limiter": "first", "cost": 1 },
+        { "limiter": "third", "cost": 4 },
+    ]);
+    let batch = json!({ "all_or_none": true, "checks": checks });
+    let call = ask(&routes, "/v1/check/batch", &batch);
+    server.cancel_when_asked(call, async || assert_eq!(left().await, [2, 1])).await;
+    assert_eq!(left().await, [5, 5]);
 }
 
 #[tokio::test]
