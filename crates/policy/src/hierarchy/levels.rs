@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use sluicegate::keyed::{Each, KeyEstimate};
+use sluicegate::settle::AllOrNone;
 use sluicegate::{Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
@@ -178,19 +179,16 @@ impl Levels {
         let grants = self.peek(keys, amounts)?;
         let mut order: Vec<usize> = (0..grants.len()).collect();
         order.sort_by_key(|which| grants[*which].remaining());
-        let mut taken = Vec::with_capacity(order.len());
+        let mut taken = AllOrNone::with_capacity(order.len());
         for which in order {
             let permits = self.permits(which, amounts);
-            match self.stores[which].try_acquire_settleable(keys[which].as_str(), permits) {
-                Ok(estimate) => taken.push((which, estimate)),
-                Err(denied) => {
-                    for (_, estimate) in &mut taken {
-                        estimate.give_back(u64::MAX);
-                    }
-                    return Err(self.refused(which, denied, keys, amounts));
-                }
+            let store = &self.stores[which];
+            let estimate = store.try_acquire_settleable(keys[which].as_str(), permits);
+            if let Err(denied) = taken.add(estimate.map(|estimate| (which, estimate))) {
+                return Err(self.refused(which, denied, keys, amounts));
             }
         }
+        let mut taken = taken.keep();
         taken.sort_unstable_by_key(|(which, _)| *which);
         Ok(taken.into_iter().map(|(_, estimate)| estimate).collect())
     }
