@@ -30,7 +30,6 @@ mod random;
 mod random_queued;
 mod random_tenants;
 mod random_tenants_in_time;
-mod random_windows;
 mod reserve;
 mod reserve_in_line;
 mod resource;

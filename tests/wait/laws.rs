@@ -1,223 +1,139 @@
-//! Windows by definition, and lines before them.
+//! Limiters by definition, and lines before them.
+
+pub(crate) mod bucket;
+pub(crate) mod windows;
 
 use std::collections::VecDeque;
 
-/// A window by definition: what it counts, and how it decides.
+/// A limiter by definition: how it decides, and what it counts.
 pub(crate) trait Law: Clone {
-    type Counts: Clone + PartialEq;
+    type State: Clone + PartialEq;
 
-    fn empty(&self, now: u64) -> Self::Counts;
+    /// Returns the state of a limiter that was reset at `now`.
+    fn empty(&self, now: u64) -> Self::State;
 
+    /// Returns the most permits that are granted at once.
     fn limit(&self) -> u64;
 
-    fn set_limit(&mut self, limit: u64);
+    /// Returns what the limiter tells of its state: the permits that count, or those that are left.
+    fn told(&self, state: &Self::State, now: u64) -> i64;
 
-    /// The permits that count, rounded up.
-    fn used(&self, counts: &Self::Counts, now: u64) -> u64;
+    /// Returns the state after a grant to a caller that has been the first since `since`; `None` if there are too few
+    /// permits.
+    fn grant(&self, state: &Self::State, since: u64, now: u64, permits: u64)
+    -> Option<Self::State>;
 
-    fn fits(&self, counts: &Self::Counts, now: u64, permits: u64) -> bool;
+    /// Changes the limiter as its kind can be changed. Returns whether it does.
+    fn change(ideal: &mut Ideal<Self>, now: u64, amount: u64) -> bool;
 
-    fn grant(&self, counts: &Self::Counts, now: u64, permits: u64) -> Self::Counts;
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    Fixed,
-    FromFirst,
-    Sliding,
-}
-
-/// A window whose state is one word.
-#[derive(Clone)]
-pub(crate) struct OneWord {
-    pub(crate) kind: Kind,
-    pub(crate) limit: u64,
-    pub(crate) length: u64,
-}
-
-/// The permits of a window that begins at `start`, and of the one before.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Counts {
-    start: u64,
-    current: u64,
-    previous: u64,
-}
-
-impl OneWord {
-    /// The counts at `now`.
-    fn at(&self, counts: Counts, now: u64) -> Counts {
-        let Counts { start, current, .. } = counts;
-        let empty = |start| Counts { start, current: 0, previous: 0 };
-        let aligned = now - now % self.length;
-        match self.kind {
-            Kind::FromFirst if current == 0 || now >= start + self.length => empty(now),
-            Kind::Sliding if aligned == start + self.length => {
-                Counts { previous: current, ..empty(aligned) }
-            }
-            Kind::Fixed | Kind::Sliding if aligned > start => empty(aligned),
-            _ => counts,
-        }
-    }
-}
-
-impl Law for OneWord {
-    type Counts = Counts;
-
-    fn empty(&self, now: u64) -> Counts {
-        let start =
-            if matches!(self.kind, Kind::FromFirst) { now } else { now - now % self.length };
-        Counts { start, current: 0, previous: 0 }
-    }
-
-    fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    fn set_limit(&mut self, limit: u64) {
-        self.limit = limit;
-    }
-
-    fn used(&self, counts: &Counts, now: u64) -> u64 {
-        let Counts { start, current, previous } = self.at(*counts, now);
-        current + (previous * (start + self.length - now)).div_ceil(self.length)
-    }
-
-    fn fits(&self, counts: &Counts, now: u64, permits: u64) -> bool {
-        let Counts { start, current, previous } = self.at(*counts, now);
-        let left = start + self.length - now;
-        (current + permits) * self.length + previous * left <= self.limit * self.length
-    }
-
-    fn grant(&self, counts: &Counts, now: u64, permits: u64) -> Counts {
-        let counts = self.at(*counts, now);
-        Counts { current: counts.current + permits, ..counts }
-    }
-}
-
-/// Windows of slots over the same grants.
-#[derive(Clone)]
-pub(crate) struct OfSlots {
-    /// Limit, length of a slot, and slots that count.
-    windows: Vec<(u64, u64, u64)>,
-}
-
-impl OfSlots {
-    pub(crate) fn new(limits: &[(u64, u64)], slots: u64) -> OfSlots {
-        let tick = limits.iter().map(|limit| limit.1.div_ceil(slots)).min().unwrap();
-        let window = |&(limit, length): &(u64, u64)| {
-            let asked = length.div_ceil(slots);
-            let slot = tick << (asked / tick).ilog2();
-            (limit, slot, length.div_ceil(slot) + 1)
+    /// Returns the instant at which it is the turn of `id`, if all ahead of it stay and nothing is late: time passes a
+    /// nanosecond at a time, and at each everybody is granted permits whose turn it is.
+    fn due(ideal: &Ideal<Self>, now: u64, id: usize) -> u64 {
+        let mut ahead = ideal.clone();
+        let is_served = |&now: &u64| {
+            ahead.settle(now);
+            !ahead.stands(id)
         };
-        OfSlots { windows: limits.iter().map(window).collect() }
-    }
-
-    fn used_of(grants: &[(u64, u64)], now: u64, slot: u64, slots: u64) -> u64 {
-        let counts = |grant: &&(u64, u64)| now / slot - grant.0 / slot < slots;
-        grants.iter().filter(counts).map(|grant| grant.1).sum()
+        (now..now + 100_000).find(is_served).unwrap()
     }
 }
 
-impl Law for OfSlots {
-    /// The instants of grants, and the permits.
-    type Counts = Vec<(u64, u64)>;
+/// The states before and after a grant, if nothing has changed since.
+pub(crate) type Charge<L> = Option<(<L as Law>::State, <L as Law>::State)>;
 
-    fn empty(&self, _now: u64) -> Vec<(u64, u64)> {
-        Vec::new()
-    }
-
-    fn limit(&self) -> u64 {
-        self.windows.iter().map(|window| window.0).min().unwrap()
-    }
-
-    fn set_limit(&mut self, limit: u64) {
-        self.windows[0].0 = limit;
-    }
-
-    fn used(&self, grants: &Vec<(u64, u64)>, now: u64) -> u64 {
-        let (_, slot, slots) = self.windows[0];
-        OfSlots::used_of(grants, now, slot, slots)
-    }
-
-    fn fits(&self, grants: &Vec<(u64, u64)>, now: u64, permits: u64) -> bool {
-        self.windows.iter().all(|&(limit, slot, slots)| {
-            OfSlots::used_of(grants, now, slot, slots) + permits <= limit
-        })
-    }
-
-    fn grant(&self, grants: &Vec<(u64, u64)>, now: u64, permits: u64) -> Vec<(u64, u64)> {
-        [grants.as_slice(), &[(now, permits)]].concat()
-    }
-}
-
-/// The counts before and after a grant, if nothing has changed since.
-type Unseen<L> = Option<(<L as Law>::Counts, <L as Law>::Counts)>;
-
-/// A window and its line, by definition.
+/// A limiter and its line, by definition.
 #[derive(Clone)]
 pub(crate) struct Ideal<L: Law> {
     pub(crate) law: L,
-    pub(crate) counts: L::Counts,
+    pub(crate) state: L::State,
+    /// The reading since which the first has been first and nothing was given back.
+    since: Option<u64>,
     pub(crate) line: VecDeque<(usize, u64)>,
     /// Grants that their callers do not know of.
-    pub(crate) unseen: Vec<(usize, Unseen<L>)>,
+    unseen: Vec<(usize, Charge<L>)>,
 }
 
 impl<L: Law> Ideal<L> {
     pub(crate) fn new(law: L) -> Ideal<L> {
-        Ideal { counts: law.empty(0), law, line: VecDeque::new(), unseen: Vec::new() }
-    }
-
-    fn fits(&self, now: u64, permits: u64) -> bool {
-        self.law.fits(&self.counts, now, permits)
-    }
-
-    fn grant(&mut self, now: u64, permits: u64) -> (L::Counts, L::Counts) {
-        let after = self.law.grant(&self.counts, now, permits);
-        (std::mem::replace(&mut self.counts, after.clone()), after)
+        let state = law.empty(0);
+        Ideal { state, law, since: None, line: VecDeque::new(), unseen: Vec::new() }
     }
 
     pub(crate) fn settle(&mut self, now: u64) {
-        while let Some(&(id, permits)) = self.line.front()
-            && self.fits(now, permits)
-        {
-            let charged = self.grant(now, permits);
-            self.unseen.push((id, Some(charged)));
+        while let Some(&(id, permits)) = self.line.front() {
+            let since = *self.since.get_or_insert(now);
+            let Some(after) = self.law.grant(&self.state, since, now, permits) else { return };
+            let before = std::mem::replace(&mut self.state, after.clone());
+            self.unseen.push((id, Some((before, after))));
             self.line.pop_front();
+            self.since = None;
         }
     }
 
-    pub(crate) fn try_acquire(&mut self, now: u64, permits: u64) -> bool {
-        if permits == 0 {
-            return true;
-        }
+    /// Takes permits, if there are enough and nobody stands in line.
+    pub(crate) fn take(&mut self, now: u64, permits: u64) -> Charge<L> {
         self.settle(now);
-        let is_granted = self.line.is_empty() && self.fits(now, permits);
-        if is_granted {
-            self.grant(now, permits);
+        if !self.line.is_empty() {
+            return None;
         }
-        is_granted
+        let after = self.law.grant(&self.state, now, now, permits)?;
+        Some((std::mem::replace(&mut self.state, after.clone()), after))
+    }
+
+    pub(crate) fn give_back(&mut self, charge: Charge<L>) -> bool {
+        let Some((before, _)) = charge.filter(|(_, after)| self.state == *after) else {
+            return false;
+        };
+        (self.state, self.since) = (before, None);
+        true
+    }
+
+    /// Lets a caller stand in line. Returns whether it still does then.
+    pub(crate) fn stand(&mut self, now: u64, id: usize, permits: u64) -> bool {
+        if self.line.is_empty() {
+            self.since = None;
+        }
+        self.line.push_back((id, permits));
+        self.settle(now);
+        self.stands(id)
+    }
+
+    pub(crate) fn stands(&self, id: usize) -> bool {
+        self.line.iter().any(|(other, _)| *other == id)
+    }
+
+    /// Tells a caller of its grant. Returns false if it has none that it does not know of.
+    pub(crate) fn tell(&mut self, id: usize) -> bool {
+        let unseen = self.unseen.len();
+        self.unseen.retain(|(other, _)| *other != id);
+        self.unseen.len() < unseen
+    }
+
+    /// Returns true for a caller that is in line, or does not know of its grant.
+    pub(crate) fn knows(&self, id: usize) -> bool {
+        self.stands(id) || self.unseen.iter().any(|(other, _)| *other == id)
     }
 
     pub(crate) fn leave(&mut self, now: u64, id: usize) {
         if let Some(at) = self.unseen.iter().position(|(other, _)| *other == id) {
-            match self.unseen.swap_remove(at) {
-                (_, Some((before, after))) if self.counts == after => self.counts = before,
-                _ => return,
+            let (_, charge) = self.unseen.swap_remove(at);
+            if !self.give_back(charge) {
+                return;
             }
+        }
+        if self.line.front().is_some_and(|(first, _)| *first == id) {
+            self.since = None;
         }
         self.line.retain(|(other, _)| *other != id);
         self.settle(now);
     }
 
-    /// The instant at which it is the turn of `id`, if all ahead of it stay and nothing is late.
-    pub(crate) fn due(&self, now: u64, id: usize) -> u64 {
-        let mut ahead = self.clone();
-        (now..now + 100_000)
-            .find(|&now| {
-                ahead.settle(now);
-                !ahead.line.iter().any(|(other, _)| *other == id)
-            })
-            .unwrap()
+    /// Makes the limiter empty. Grants from before it are not given back, even if the state recurs.
+    pub(crate) fn reset(&mut self, now: u64) {
+        for (_, charge) in &mut self.unseen {
+            *charge = None;
+        }
+        (self.state, self.since) = (self.law.empty(now), None);
+        self.settle(now);
     }
 }
