@@ -48,6 +48,10 @@ mod settle_windows;
 #[cfg(test)]
 mod shares;
 #[cfg(test)]
+#[path = "../../tests/wait/support.rs"]
+#[expect(dead_code, reason = "the tests of the engine use more of it")]
+mod support;
+#[cfg(test)]
 mod tenants;
 #[cfg(test)]
 mod top_up;

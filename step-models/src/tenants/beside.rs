@@ -6,14 +6,9 @@ use sluicegate::wait::{LineWeights, Queued, Tenant};
 use sluicegate::{Limiter, ManualClock, Quota, Rate, TokenBucket};
 
 use crate::drift::{self, Answer, Random, choose};
+use crate::support::Caller;
 
 use super::*;
-
-#[path = "../../../tests/wait/support.rs"]
-#[expect(dead_code, reason = "the tests of the engine use more of it")]
-mod support;
-
-use support::Caller;
 
 /// The most permits that a caller asks for.
 const MOST: i16 = 3;

@@ -7,14 +7,9 @@ use sluicegate::settle::Receipt;
 use sluicegate::{FixedWindow, Limiter, ManualClock, Quota, Rate, TokenBucket, Wait};
 
 use crate::drift::{self, Answer, Random, choose};
+use crate::support::Caller;
 
 use super::*;
-
-#[path = "../../../tests/wait/support.rs"]
-#[expect(dead_code, reason = "the tests of the engine use more of it")]
-mod support;
-
-use support::Caller;
 
 const CAP: i8 = 3;
 
