@@ -222,7 +222,7 @@ impl<L: Limiter> All<L> {
     }
 
     /// Takes permits by `take` from the limiters of `order`. It recurses, and each call keeps one
-    /// receipt on the stack.
+    /// receipt on the stack: an [`AllOrNone`] would allocate.
     fn take<'a>(
         &'a self,
         take: &impl Fn(&'a L) -> Result<Receipt<'a>, Denied>,

@@ -83,7 +83,8 @@ enum Home<'a, Q: ?Sized> {
     },
 }
 
-/// A store that takes reservations back, whatever the types of its own keys and clock are.
+/// A store that takes reservations back. It is a trait, since a reservation names only the form of the key, and no other
+/// type of the store.
 pub(crate) trait BooksKeys<Q: ?Sized> {
     fn now_nanos(&self) -> u64;
 

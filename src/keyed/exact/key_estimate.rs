@@ -111,7 +111,8 @@ impl<Q: ?Sized, L> Home<'_, Q, L> {
     }
 }
 
-/// A store of limiters that are shared with estimates.
+/// A store of limiters that are shared with estimates. It is a trait, since an estimate names neither the type of the
+/// store's keys nor those of its makers, clocks and observers.
 pub(super) trait HasTenants<Q: ?Sized, L>: Sync {
     /// Returns whether `limiter` is that of the key.
     fn is_tenant(&self, key: &Q, limiter: &Arc<L>) -> bool;

@@ -13,7 +13,8 @@ use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
 use crate::wait::way_to_line::HasLine;
 
-/// A store whose keys have lines.
+/// A store whose keys have lines. It is a trait, since a future that waits names neither the type of the store nor that of
+/// its clock.
 pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {
     fn store(&self) -> &dyn KeyedLimiter<K>;
 
