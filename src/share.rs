@@ -10,6 +10,8 @@
 pub(crate) mod priorities;
 #[cfg(feature = "keyed")]
 pub(crate) mod rate_sum;
+#[cfg(feature = "alloc")]
+pub(crate) mod refused_class;
 #[cfg(feature = "keyed")]
 pub(crate) mod share_grant;
 #[cfg(feature = "keyed")]
@@ -18,7 +20,9 @@ pub(crate) mod shares;
 pub(crate) mod tenant_share;
 
 #[cfg(feature = "alloc")]
-pub use self::priorities::{Priorities, PriorityClass, RefusedClass};
+pub use self::priorities::{Priorities, PriorityClass};
+#[cfg(feature = "alloc")]
+pub use self::refused_class::RefusedClass;
 #[cfg(feature = "keyed")]
 pub use self::share_grant::ShareGrant;
 #[cfg(feature = "keyed")]

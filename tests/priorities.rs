@@ -30,7 +30,7 @@ fn an_answer_names_the_class() {
     let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
     let priorities = Priorities::by_percent(bucket, PERCENT).unwrap();
     let refused = priorities.try_acquire(2, 6).unwrap_err();
-    assert_eq!(refused.class.name, "batch");
+    assert_eq!((refused.name(), refused.class(), refused.reserve), ("batch", 2, 5));
     let text =
         "batch leaves 5 to others: requested more than the limit of 5: waiting will not help";
     assert_eq!(refused.to_string(), text);
@@ -43,7 +43,7 @@ fn an_answer_names_the_class() {
     let refused = priorities.try_acquire(0, 1).unwrap_err();
     assert_eq!(refused.to_string(), "critical: rate limited: try again in 100ms");
     // A class that there is not counts as the last.
-    assert_eq!(priorities.try_acquire(usize::MAX, 1).unwrap_err().class.name, "batch");
+    assert_eq!(priorities.try_acquire(usize::MAX, 1).unwrap_err().name(), "batch");
     for class in [0, 1, 2, 3] {
         assert!(priorities.try_acquire(class, 0).is_ok());
         assert!(priorities.try_acquire(class, u64::MAX).is_err());
@@ -57,7 +57,24 @@ fn names_that_are_made_at_run_time_are_told_as_others_are() {
     let priorities = Priorities::by_percent(bucket, names).unwrap();
     let refused = priorities.try_acquire(2, 9).unwrap_err();
     assert!(refused.to_string().starts_with("class 2 leaves 2 to others: "), "{refused}");
-    assert_eq!(refused.class, &priorities.classes()[2]);
+    assert_eq!(refused.class(), 2);
+}
+
+#[test]
+fn a_refusal_outlives_its_classes_and_becomes_a_denial() {
+    fn ask(percent: u8) -> Result<Grant, Box<dyn std::error::Error>> {
+        let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+        let priorities = Priorities::by_percent(bucket, [("batch", percent)])?;
+        Ok(priorities.try_acquire(0, 6)?)
+    }
+    fn denied() -> Result<Grant, Denied> {
+        let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+        let priorities = Priorities::by_percent(bucket, PERCENT).unwrap();
+        Ok(priorities.try_acquire(2, 6)?)
+    }
+    assert!(ask(0).is_ok());
+    assert!(ask(50).unwrap_err().is::<share::RefusedClass>());
+    assert_eq!(denied(), Err(Denied::TooLarge { limit: 5, which: 0 }));
 }
 
 #[test]

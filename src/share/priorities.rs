@@ -2,12 +2,13 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::limiter::leaving::Leaving;
+
+use super::refused_class::RefusedClass;
 
 /// A class of requests: its name, and the permits that it leaves.
 ///
@@ -69,44 +70,6 @@ pub struct Priorities<L> {
     classes: Box<[PriorityClass]>,
 }
 
-impl PriorityClass {
-    /// Returns the answer of the limiter as it is for this class.
-    #[inline]
-    fn answer(&self, answer: Result<Grant, Denied>) -> Result<Grant, RefusedClass<'_>> {
-        match answer {
-            Ok(grant) => Ok(grant.above(self.reserve)),
-            Err(denied) => Err(RefusedClass { class: self, denied: denied.above(self.reserve) }),
-        }
-    }
-}
-
-/// The refusal of a request, with the class that it was of.
-///
-/// Borrows the class, so that a refusal neither allocates nor counts who holds the name. To return it further than the
-/// classes live, take the `denied` of it.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{TokenBucket, quota};
-/// use sluicegate::share::Priorities;
-///
-/// let bucket = TokenBucket::new(quota!(100 / hour));
-/// let priorities = Priorities::by_percent(bucket, [("user", 0), ("batch", 50)])?;
-/// assert!(priorities.try_acquire(1, 50).is_ok());
-/// let refused = priorities.try_acquire(1, 1).unwrap_err();
-/// assert_eq!((&*refused.class.name, refused.class.reserve), ("batch", 50));
-/// assert!(refused.denied.retry_after().is_some());
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RefusedClass<'a> {
-    /// The class. A request of a class that there is not is refused as one of the last class.
-    pub class: &'a PriorityClass,
-    /// The denial, with the wait until the request can be granted and leave the reserve.
-    pub denied: Denied,
-}
-
 impl<L: Leaving> Priorities<L> {
     /// Creates classes that leave so many permits of `limiter`, whose limit is looked at now. Allocates.
     ///
@@ -157,9 +120,10 @@ impl<L: Leaving> Priorities<L> {
     ///
     /// [`RefusedClass`], with the denial of [`try_acquire_leaving`](Leaving::try_acquire_leaving).
     #[inline]
-    pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
-        let class = self.class(class);
-        class.answer(self.limiter.try_acquire_leaving(permits, class.reserve))
+    pub fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+        let class = self.existing(class);
+        let answer = self.limiter.try_acquire_leaving(permits, self.classes[class].reserve);
+        self.answer(class, answer)
     }
 
     /// Returns the answer that [`try_acquire`](Priorities::try_acquire) would give now. Takes nothing.
@@ -167,9 +131,9 @@ impl<L: Leaving> Priorities<L> {
     /// # Errors
     ///
     /// As for [`try_acquire`](Priorities::try_acquire).
-    pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass<'_>> {
-        let class = self.class(class);
-        class.answer(self.limiter.peek_leaving(permits, class.reserve))
+    pub fn peek(&self, class: usize, permits: u64) -> Result<Grant, RefusedClass> {
+        let class = self.existing(class);
+        self.answer(class, self.limiter.peek_leaving(permits, self.classes[class].reserve))
     }
 
     /// Returns the classes, the most important one first if they were given so.
@@ -184,9 +148,19 @@ impl<L: Leaving> Priorities<L> {
         &self.limiter
     }
 
-    fn class(&self, class: usize) -> &PriorityClass {
-        // There is at least one.
-        &self.classes[class.min(self.classes.len() - 1)]
+    /// Returns the index of a class, or that of the last one, of which there is one at least.
+    #[inline]
+    fn existing(&self, class: usize) -> usize {
+        class.min(self.classes.len() - 1)
+    }
+
+    /// Returns the answer of the limiter as it is for a class.
+    #[inline]
+    fn answer(&self, class: usize, answer: Result<Grant, Denied>) -> Result<Grant, RefusedClass> {
+        let PriorityClass { name, reserve } = &self.classes[class];
+        answer
+            .map(|grant| grant.above(*reserve))
+            .map_err(|denied| RefusedClass::new(class, name, *reserve, denied.above(*reserve)))
     }
 }
 
@@ -196,21 +170,5 @@ fn limit_of(limiter: &impl Leaving) -> u64 {
         Ok(grant) => grant.limit(),
         // No limiter denies 0 permits, but one of the user's may.
         Err(denied) => denied.limit().unwrap_or(0),
-    }
-}
-
-impl fmt::Display for RefusedClass<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PriorityClass { name, reserve } = self.class;
-        match reserve {
-            0 => write!(f, "{name}: {}", self.denied),
-            _ => write!(f, "{name} leaves {reserve} to others: {}", self.denied),
-        }
-    }
-}
-
-impl core::error::Error for RefusedClass<'_> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&self.denied)
     }
 }

@@ -16,7 +16,8 @@ fn a_call_for_a_known_tenant_or_a_class_of_requests_allocates_nothing() {
     let shares = Shares::<u64, _>::with_clock(quota!(20 / second), [share], &clock).unwrap();
     assert!(shares.try_acquire(0, &7, 2).unwrap().is_assured());
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
-    let priorities = Priorities::by_percent(bucket, [("first", 0), ("last", 50)]).unwrap();
+    let names = [(String::from("first"), 0), (String::from("last"), 50)];
+    let priorities = Priorities::by_percent(bucket, names).unwrap();
     let made = allocations(|| {
         for permits in [0, 1, 3, 4, u64::MAX] {
             for group in [0, 1] {

@@ -138,10 +138,7 @@ impl CommonLimiter {
                 self.granted.count(granted.into(), permits);
                 Ok(told(granted))
             }
-            Parts::Classes(priorities) => {
-                let granted = priorities.try_acquire(place, permits);
-                Ok((granted.map_err(|refused| refused.denied)?, None))
-            }
+            Parts::Classes(priorities) => Ok((priorities.try_acquire(place, permits)?, None)),
         }
     }
 
@@ -155,10 +152,7 @@ impl CommonLimiter {
         let place = self.place(key);
         match &self.limiter {
             Parts::Shares(shares) => shares.peek(place, key, permits).map(told),
-            Parts::Classes(priorities) => {
-                let granted = priorities.peek(place, permits);
-                Ok((granted.map_err(|refused| refused.denied)?, None))
-            }
+            Parts::Classes(priorities) => Ok((priorities.peek(place, permits)?, None)),
         }
     }
 
