@@ -5,7 +5,7 @@
 //! | `limit`, `request_key` | one limit: a limiter, and the key of a request |
 //! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
-//! | `by_share` | shares of tenants, and classes of requests with reserves |
+//! | `by_share`, `request_class` | shares of tenants, and classes of requests with reserves |
 //! | `penalized` | refusals for a time after a number of offences |
 //! | `remote` | limits whose decisions are made elsewhere |
 //! | `by_policy` | limits of a registry: the costs, the waits and the penalties of their policies |
@@ -46,6 +46,7 @@ mod plain;
 mod refusal;
 mod refusal_response;
 mod remote;
+mod request_class;
 mod request_key;
 mod response_end;
 mod service;
@@ -86,6 +87,7 @@ pub use self::peer::Peer;
 pub use self::penalized::Penalized;
 pub use self::refusal::{Refusal, RefusalReason};
 pub use self::remote::{Remote, RemoteError, RemoteFailure, RemoteLimiter};
+pub use self::request_class::RequestClass;
 pub use self::request_key::RequestKey;
 pub use self::response_end::{BodyEnd, NoResponse, ResponseEnd};
 pub use self::service::RateLimit;
@@ -115,7 +117,8 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 ///   and its permits, as [`Limit`] says.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
 ///   allocate), unless it waits, is decided elsewhere, is settled, holds a place in flight, has an answer that
-///   may be an offence or a [time limit](RateLimitLayer::time_limit), or `fields` is set: then for the values of
+///   may be an offence or a [time limit](RateLimitLayer::time_limit), or the service is told its [class](RequestClass)
+///   or share, or `fields` is set: then for the values of
 ///   the fields, and for the state of the limit until the response is there. A layer with a single limit of all
 ///   requests or of each client, and without any option that looks at requests but
 ///   [`skip_preflight`](RateLimitLayer::skip_preflight), adds least to a request: it is not taken apart.

@@ -11,7 +11,8 @@ use tracing::{Level, enabled, event};
 /// A log of refusals, through `tracing`, whose own rate is limited.
 ///
 /// Each event has the target `sluicegate`, and the fields `limiter`, `reason`, `retry_after_ms` (if
-/// waiting helps) and `suppressed`: the refusals since the event before that the quota of the log left out.
+/// waiting helps), `class` (of a layer's limit with classes of requests) and `suppressed`: the refusals since the event before
+/// that the quota of the log left out.
 /// Keys are not logged, as they may be addresses or secrets; [`with_keys`](RefusalLog::with_keys) says
 /// otherwise.
 ///
@@ -80,7 +81,7 @@ impl<C: Clock + Send + Sync> RefusalLog<C> {
 
     /// Logs a refusal of a limiter, if the quota of the log allows it.
     pub fn denied(&self, denied: &Denied) {
-        self.log(reason(denied), denied.retry_after(), None);
+        self.log(reason(denied), denied.retry_after(), None, None);
     }
 
     /// Logs a refusal of a layer, if the quota of the log allows it: for
@@ -99,13 +100,14 @@ impl<C: Clock + Send + Sync> RefusalLog<C> {
     /// ```
     #[cfg(feature = "http")]
     pub fn refused(&self, refusal: &sluicegate_http::layer::Refusal<'_>) {
-        self.log(refusal.reason().name(), refusal.retry_after(), None);
+        self.log(refusal.reason().name(), refusal.retry_after(), refusal.class(), None);
     }
 
     fn log(
         &self,
         reason: &str,
         retry_after: Option<std::time::Duration>,
+        class: Option<&str>,
         key: Option<&dyn fmt::Debug>,
     ) {
         /// Writes the event at each level, which `tracing` has to know when it is compiled.
@@ -128,6 +130,7 @@ impl<C: Clock + Send + Sync> RefusalLog<C> {
                             limiter = self.limiter.as_str(),
                             reason,
                             retry_after_ms,
+                            class,
                             key,
                             suppressed,
                             "refused"
@@ -165,7 +168,7 @@ impl<K: fmt::Debug + ?Sized, C: Clock + Send + Sync> Observe<K> for RefusalLog<C
     fn decided(&self, key: &K, _permits: u64, answer: Result<&Grant, &Denied>) {
         let Err(denied) = answer else { return };
         if self.is_with_keys {
-            self.log(reason(denied), denied.retry_after(), Some(&key));
+            self.log(reason(denied), denied.retry_after(), None, Some(&key));
         } else {
             self.denied(denied);
         }

@@ -40,6 +40,8 @@ pub struct Problem {
     pub instance: Option<String>,
     /// The names of the policies that have refused.
     pub violated_policies: Vec<String>,
+    /// The class of the request, of a limit with classes: the member `class`, which is not one of the drafts.
+    pub class: Option<String>,
 }
 
 /// The type of a problem.
@@ -131,6 +133,7 @@ impl Problem {
             detail: None,
             instance: None,
             violated_policies: Vec::new(),
+            class: None,
         }
     }
 
@@ -157,6 +160,7 @@ impl Problem {
             detail: self.detail.as_deref(),
             instance: self.instance.as_deref(),
             violated_policies: &self.violated_policies,
+            class: self.class.as_deref(),
         };
         let mut body = Problem::buffer();
         // Texts and numbers are never refused, and memory takes all that is written.
@@ -193,6 +197,7 @@ impl Problem {
             title: text("title"),
             detail: text("detail"),
             instance: text("instance"),
+            class: text("class"),
             violated_policies: match members.remove("violated-policies") {
                 Some(Value::Array(names)) => names.into_iter().filter_map(name).collect(),
                 _ => Vec::new(),
@@ -216,6 +221,8 @@ struct Members<'p> {
     instance: Option<&'p str>,
     #[serde(rename = "violated-policies", skip_serializing_if = "<[_]>::is_empty")]
     violated_policies: &'p [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'p str>,
 }
 
 fn name(value: Value) -> Option<String> {

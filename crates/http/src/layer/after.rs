@@ -9,6 +9,7 @@ use http_body::Body;
 use super::Shared;
 use super::body::LimitedBody;
 use super::held::{Held, KeptForResponse};
+use super::request_class::{RequestClass, in_classes};
 use super::response_end::NoResponse;
 use crate::fields::PolicyState;
 
@@ -17,6 +18,8 @@ pub(super) struct After {
     pub(super) shared: Arc<Shared>,
     /// The states of the limits, for the fields of the response.
     pub(super) states: Vec<PolicyState<'static>>,
+    /// The classes of the request that the fields tell, by the index of the limit.
+    pub(super) classes: Vec<(usize, RequestClass)>,
     /// The permits that are settled, or given back, when the response is known or has ended.
     pub(super) kept: KeptForResponse,
 }
@@ -48,8 +51,9 @@ impl After {
         let held = Held::after_head(after.kept, &parts);
         if !after.states.is_empty() {
             let shared = &after.shared;
-            shared.writer.add(&mut parts.headers, &after.states, SystemTime::now());
-            shared.edit_fields(&mut parts.headers, &after.states);
+            let states = in_classes(&after.states, &after.classes);
+            shared.writer.add(&mut parts.headers, &states, SystemTime::now());
+            shared.edit_fields(&mut parts.headers, &states);
         }
         Response::from_parts(parts, LimitedBody::holding(body, held))
     }

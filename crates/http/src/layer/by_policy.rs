@@ -12,6 +12,7 @@ use sluicegate_policy::{
 
 use self::request::{Admitted, PolicyRequest};
 use super::refusal::RefusalReason;
+use super::request_class::RequestClass;
 use super::take::{All, Later, OnAnswer, Take, Taken, Turn, Waits, looked};
 use super::wait_up_to::comes_later;
 use crate::fields::PolicyState;
@@ -25,6 +26,7 @@ use crate::fields::PolicyState;
 /// | `penalty` | a key that offends is refused for a time: with 429, and `Retry-After`. Refusals are noted, and so are answers of the service by their status |
 /// | `shadow` | requests pass; how many would have been denied is told by the handle's `shadow_counts` |
 /// | `key` | the program finds the key of a request; the policy writes it, so that an address is the same key as elsewhere |
+/// | `classes` | the service is told the [`RequestClass`] of a request, and clients with [`Limit::tell_class`](super::Limit::tell_class) |
 /// | `match`, `except` | are the program's: which route has the layer |
 ///
 /// Without `ByPolicy`, a handle is a limiter like any other: what it denies is refused, a request costs 1, and answers are no
@@ -123,6 +125,12 @@ fn client<'k>(policy: &LimiterPolicy, key: Option<&'k str>) -> Option<&'k str> {
     key.filter(|_| policy.key == [KeyField::Client])
 }
 
+/// Returns the class of a key, if the policy has classes.
+fn class_of(policy: &LimiterPolicy, key: Option<&str>) -> Option<RequestClass> {
+    let key = key.filter(|_| policy.kind.is_common())?;
+    Some(RequestClass::new(&policy.kind.class_of(&key_of(policy, key))?.name))
+}
+
 fn of_answers(policy: &LimiterPolicy) -> Option<&Penalty> {
     policy.penalty.as_ref().filter(|penalty| !penalty.of_answers.is_empty())
 }
@@ -174,6 +182,10 @@ macro_rules! by_policy {
                     Ok(grant) => looked(Ok(grant)),
                     Err(denied) => Err(refused(denied, || $handle.penalty_left($($arguments)?))),
                 }
+            }
+
+            fn class(&self, $key: &$Key) -> Option<RequestClass> {
+                class_of(&self.handle.policy(), $text)
             }
 
             fn turn(&self) -> Turn {

@@ -8,11 +8,15 @@ use sluicegate::clock::DefaultClock;
 use sluicegate::share::{Leaving, Priorities, ShareGrant, Shares};
 
 use super::refusal::RefusalReason;
+use super::request_class::RequestClass;
 use super::take::{Take, Taken, looked};
 use crate::fields::PolicyState;
 
 /// A limit of which each tenant has a share: for [`Limit::per_key`](super::Limit::per_key), whose function finds the tenant
 /// of a request.
+///
+/// A request that passes has the [`ShareGrant`] among its extensions, by which the service learns whether the permits are the
+/// tenant's own.
 ///
 /// The function has to find the tenant in something that a client cannot write: a user who has signed in, the owner of an
 /// API key that was checked, or a field that the gateway sets and takes from clients. A client that chooses its tenant chooses
@@ -55,6 +59,10 @@ pub struct ByShare<C: Clock = DefaultClock> {
 /// the function has to find it by the route, by a user who has signed in, or by a field that the gateway sets and takes from
 /// clients.
 ///
+/// The service finds the [`RequestClass`] among the extensions of a request that passes, and an
+/// [observer](super::RateLimitLayer::observe) in a [refusal](super::Refusal::class). Clients are told it only with
+/// [`Limit::tell_class`](super::Limit::tell_class).
+///
 /// # Examples
 ///
 /// ```
@@ -78,6 +86,8 @@ pub struct ByShare<C: Clock = DefaultClock> {
 /// ```
 pub struct ByPriority<L> {
     priorities: Arc<Priorities<L>>,
+    /// In the order of the classes.
+    classes: Box<[RequestClass]>,
 }
 
 impl<C: Clock> ByShare<C> {
@@ -96,20 +106,22 @@ impl<L: Leaving> ByPriority<L> {
     /// Limits classes of requests by their reserves.
     #[must_use]
     pub fn new(priorities: Arc<Priorities<L>>) -> ByPriority<L> {
-        ByPriority { priorities }
+        let classes = priorities.classes().iter();
+        let classes = classes.map(|class| RequestClass::new(&class.name)).collect();
+        ByPriority { priorities, classes }
     }
 
-    /// Returns the number of the class of this name, or of the last class.
-    fn class(&self, name: &str) -> usize {
-        let classes = self.priorities.classes();
-        classes.iter().position(|class| class.name == name).unwrap_or(usize::MAX)
+    /// Returns the index of the class of this name, or of the last class.
+    fn index(&self, name: &str) -> usize {
+        let found = self.classes.iter().position(|class| class.as_str() == name);
+        found.unwrap_or(self.classes.len() - 1)
     }
 }
 
 impl<C: Clock + Send + Sync + 'static> Take<str> for ByShare<C> {
     fn try_take(&self, tenant: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
         let granted = self.shares.try_acquire((self.group)(tenant), tenant, permits);
-        granted.map(|granted| Taken::spent(&granted.grant())).map_err(RefusalReason::Denied)
+        granted.map(Taken::shared).map_err(RefusalReason::Denied)
     }
 
     fn is_spent_at_once(&self) -> bool {
@@ -124,7 +136,7 @@ impl<C: Clock + Send + Sync + 'static> Take<str> for ByShare<C> {
 
 impl<L: Leaving + 'static> Take<str> for ByPriority<L> {
     fn try_take(&self, class: &str, permits: u64) -> Result<Taken<'_>, RefusalReason> {
-        let granted = self.priorities.try_acquire(self.class(class), permits);
+        let granted = self.priorities.try_acquire(self.index(class), permits);
         granted
             .map(|grant| Taken::spent(&grant))
             .map_err(|refused| RefusalReason::Denied(refused.denied))
@@ -135,7 +147,11 @@ impl<L: Leaving + 'static> Take<str> for ByPriority<L> {
     }
 
     fn look(&self, class: &str, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
-        looked(self.priorities.peek(self.class(class), permits).map_err(|refused| refused.denied))
+        looked(self.priorities.peek(self.index(class), permits).map_err(|refused| refused.denied))
+    }
+
+    fn class(&self, class: &str) -> Option<RequestClass> {
+        self.classes.get(self.index(class)).cloned()
     }
 }
 

@@ -1,12 +1,14 @@
 //! A request for permits of one limit.
 
+use http::Extensions;
 use http::request::Parts;
 
 use super::limit::{Limit, Target};
 use super::peer;
 use super::refusal::RefusalReason;
+use super::request_class::RequestClass;
 use super::request_key::{AddressText, KeyText, RequestKey};
-use super::take::{All, OnAnswer, Take, Taken, Turn, Waits};
+use super::take::{All, OnAnswer, Standing, Take, Taken, Turn, Waits};
 use crate::client_address::{ClientAddress, ClientKey};
 use crate::fields::PolicyState;
 
@@ -135,6 +137,26 @@ impl<'l> Claim<'l, '_> {
         let permits = self.permits;
         if self.may_wait(refused) {
             at!(&self.place, limiter, key => limiter.note_unwaited(key, permits, refused));
+        }
+    }
+
+    /// Returns the class of the request.
+    pub(super) fn class(&self) -> Option<RequestClass> {
+        at!(&self.place, limiter, key => limiter.class(key))
+    }
+
+    /// Returns the class of the request with the index of the limit, if clients are told it.
+    pub(super) fn class_for_clients(&self) -> Option<(usize, RequestClass)> {
+        if self.limit.tells_class { self.class().map(|class| (self.which, class)) } else { None }
+    }
+
+    /// Adds to the extensions by which the service learns the class of the request, and the source of a tenant's permits.
+    pub(super) fn tell(&self, standing: &Standing, told: &mut Option<Extensions>) {
+        if let Some(class) = self.class() {
+            told.get_or_insert_default().insert(class);
+        }
+        if let Standing::Shared(grant) = standing {
+            told.get_or_insert_default().insert(*grant);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::request::Parts;
-use http::{HeaderMap, Response};
+use http::{Extensions, HeaderMap, Response};
 use sluicegate::Denied;
 use sluicegate::settle::AllOrNone;
 use sluicegate_flow::time_limit::TimeLimiter;
@@ -15,6 +15,7 @@ use super::claim::Claim;
 use super::held::KeptForResponse;
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
+use super::request_class::{RequestClass, in_classes};
 use super::response_end::NoResponse;
 use super::take::{Hold, Kept, Taken};
 use crate::fields::{PolicyState, write_retry_after};
@@ -31,13 +32,15 @@ pub(super) struct Passed {
     pub(super) after: Option<Box<After>>,
     /// False if it was skipped, or only counts.
     pub(super) is_limited: bool,
+    /// Extensions of the request that the service gets, if it is told anything.
+    pub(super) told: Option<Extensions>,
 }
 
 impl Passed {
     /// A request that has taken nothing.
-    const FREE: Passed = Passed { after: None, is_limited: false };
+    const FREE: Passed = Passed { after: None, is_limited: false, told: None };
     /// A request for which no work is left.
-    const DONE: Passed = Passed { after: None, is_limited: true };
+    const DONE: Passed = Passed { after: None, is_limited: true, told: None };
 }
 
 /// The limit that refuses, why, and the states of all.
@@ -46,12 +49,14 @@ pub(super) struct Refused {
     which: Option<usize>,
     reason: RefusalReason,
     states: Vec<PolicyState<'static>>,
+    /// The class of the request, if the limit has classes.
+    class: Option<RequestClass>,
 }
 
 impl Refused {
     /// Returns a refusal before any limiter was asked.
     fn unasked(which: usize, reason: RefusalReason) -> Refused {
-        Refused { which: Some(which), reason, states: Vec::new() }
+        Refused { which: Some(which), reason, states: Vec::new(), class: None }
     }
 }
 
@@ -111,7 +116,8 @@ impl Shared {
     ) -> Response<Vec<u8>> {
         self.counters.service_timed_out();
         let (states, kept) = after.map(|after| (after.states, after.kept)).unwrap_or_default();
-        let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
+        let reason = RefusalReason::TimedOut { timeout };
+        let refused = Refused { which: None, reason, states, class: None };
         // Its places in flight are free from now on, also if the response is slow.
         kept.end(NoResponse::TimedOut);
         self.refuse(&refused, parts).unwrap_or_default()
@@ -121,6 +127,7 @@ impl Shared {
     fn refuse(&self, refused: &Refused, parts: &Parts) -> Option<Response<Vec<u8>>> {
         let limit = refused.which.and_then(|which| self.limits.get(which));
         let time_limit = || self.time_limit.as_ref().map(TimeLimiter::name);
+        let tells_class = limit.is_some_and(|limit| limit.tells_class);
         let refusal = Refusal {
             reason: refused.reason,
             which: refused.which,
@@ -131,6 +138,8 @@ impl Shared {
             },
             is_of_all: limit.is_none_or(Limit::is_of_all),
             is_shadow: self.is_shadow,
+            class: refused.class.as_ref().map(RequestClass::as_str),
+            tells_class,
         };
         if let Some(observe) = &self.observe {
             observe(&refusal, parts);
@@ -140,15 +149,17 @@ impl Shared {
         }
         let mut response = (self.respond)(&refusal, parts);
         let headers = response.headers_mut();
+        let told = refused.which.zip(refused.class.clone()).filter(|_| tells_class);
+        let states = in_classes(&refused.states, told.as_slice());
         match refused.reason {
             // It tells nothing about a quota.
             RefusalReason::Denied(Denied::Full { retry_after }) => {
                 write_retry_after(headers, Some(retry_after));
             }
             RefusalReason::Unavailable => {}
-            _ => self.writer.write(headers, &refused.states, SystemTime::now()),
+            _ => self.writer.write(headers, &states, SystemTime::now()),
         }
-        self.edit_fields(headers, &refused.states);
+        self.edit_fields(headers, &states);
         Some(response)
     }
 
@@ -176,8 +187,8 @@ impl Shared {
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
                 claim.note_unwaited(&reason);
-                let states = vec![claim.refused(&reason)];
-                Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states }))
+                let (states, class) = (vec![claim.refused(&reason)], claim.class());
+                Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states, class }))
             }
         }
     }
@@ -214,21 +225,23 @@ impl Shared {
     ) -> Passed {
         let tells = self.tells_every_state();
         let mut states = Vec::with_capacity(if tells { taken.size_hint().0 } else { 0 });
-        let mut all_kept = Vec::new();
+        let (mut all_kept, mut classes, mut told) = (Vec::new(), Vec::new(), None);
         for (claim, taken) in taken {
             if tells {
                 states.push(claim.told(taken.standing.state()));
+                classes.extend(claim.class_for_clients());
             }
+            claim.tell(&taken.standing, &mut told);
             all_kept.extend(kept(taken));
             all_kept.extend(claim.on_answer(parts).map(Kept::Answer));
         }
         if states.is_empty() && all_kept.is_empty() {
-            return Passed::DONE;
+            return Passed { told, ..Passed::DONE };
         }
         states.sort_by_key(|state| state.which);
         let kept = KeptForResponse::new(all_kept);
-        let after = After { shared: Arc::clone(self), states, kept };
-        Passed { after: Some(Box::new(after)), is_limited: true }
+        let after = After { shared: Arc::clone(self), states, classes, kept };
+        Passed { after: Some(Box::new(after)), is_limited: true, told }
     }
 
     /// Returns true if responses to requests that pass tell the states of limits, which take some time to
@@ -320,7 +333,8 @@ pub(super) fn refused(
     if is_offence {
         claims.iter().for_each(Claim::note_refusal);
     }
-    Refused { which: Some(which), reason: longest, states }
+    let class = claims.iter().find(|claim| claim.which == which).and_then(Claim::class);
+    Refused { which: Some(which), reason: longest, states, class }
 }
 
 /// Returns the order of refusals: one that never ends is the longest.

@@ -85,9 +85,12 @@ impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
 fn call<S: Service<Request<B>>, B>(
     shared: &Arc<Shared>,
     service: &mut S,
-    (parts, body): (Parts, B),
-    passed: Passed,
+    (mut parts, body): (Parts, B),
+    mut passed: Passed,
 ) -> Stage<S, B, S::Future> {
+    if let Some(told) = passed.told.take() {
+        parts.extensions.extend(told);
+    }
     match &shared.time_limit {
         Some(limiter) if passed.is_limited => {
             let head = parts.clone();

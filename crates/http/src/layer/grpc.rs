@@ -35,8 +35,10 @@ fn status(refusal: &Refusal<'_>) -> Status {
     if refusal.status() == StatusCode::TOO_MANY_REQUESTS {
         let policy = refusal.policy().unwrap_or("default");
         let limit = refusal.limit().unwrap_or(0);
+        let class = refusal.class_for_client().map(|class| ("class".to_owned(), class.to_owned()));
         let violation = QuotaViolation {
             quota_id: policy.to_owned(),
+            quota_dimensions: class.into_iter().collect(),
             quota_value: i64::try_from(limit).unwrap_or(i64::MAX),
             ..QuotaViolation::new(policy, refusal.to_string())
         };

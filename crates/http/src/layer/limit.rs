@@ -50,6 +50,8 @@ pub struct Limit {
     pub(super) target: Target,
     policy: Option<QuotaPolicy>,
     pub(super) cost: Option<Cost>,
+    /// True if clients are told the classes of their requests.
+    pub(super) tells_class: bool,
 }
 
 type Cost = Box<dyn Fn(&Parts) -> u64 + Send + Sync>;
@@ -142,7 +144,7 @@ impl Limit {
     }
 
     fn with(target: Target) -> Limit {
-        Limit { target, policy: None, cost: None }
+        Limit { target, policy: None, cost: None, tells_class: false }
     }
 
     /// Sets how the addresses of clients are found. Without effect for a limit that is not per client.
@@ -162,6 +164,32 @@ impl Limit {
     #[must_use]
     pub fn policy(self, policy: QuotaPolicy) -> Limit {
         Limit { policy: Some(policy), ..self }
+    }
+
+    /// Tells clients the classes of their requests, of a [`ByPriority`](super::ByPriority) or a policy with classes: refusals as
+    /// the member `class` of the problem details, in gRPC as a dimension of the quota, and the fields of
+    /// [drafts 8 to 10](crate::fields::FieldVersion::Draft8) as the partition key, by which clients know for which of their
+    /// requests the numbers are. Without it, only the service and [observers](super::RateLimitLayer::observe) learn the class.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::share::Priorities;
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate_http::layer::{ByPriority, Limit, RateLimitLayer};
+    ///
+    /// let bucket = TokenBucket::new(quota!(100 / second));
+    /// let priorities = Arc::new(Priorities::by_percent(bucket, [("pages", 0), ("exports", 50)])?);
+    /// let limit = Limit::per_key(ByPriority::new(priorities), |request| {
+    ///     if request.uri.path().starts_with("/export") { "exports" } else { "pages" }.into()
+    /// });
+    /// let layer = RateLimitLayer::new(limit.tell_class());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn tell_class(self) -> Limit {
+        Limit { tells_class: true, ..self }
     }
 
     /// Sets the permits that a request takes, as a function of it: by its method, its path, its

@@ -20,6 +20,9 @@ pub struct Refusal<'l> {
     /// True if all requests share the limit that refuses.
     pub(super) is_of_all: bool,
     pub(super) is_shadow: bool,
+    pub(super) class: Option<&'l str>,
+    /// True if the client is told the class.
+    pub(super) tells_class: bool,
 }
 
 /// The reason for a refusal.
@@ -189,6 +192,17 @@ impl Refusal<'_> {
         self.policy
     }
 
+    /// Returns the class of the request, if the limit that refuses has classes of requests.
+    #[must_use]
+    pub fn class(&self) -> Option<&str> {
+        self.class
+    }
+
+    /// Returns the class, if the client is told it.
+    pub(super) fn class_for_client(&self) -> Option<&str> {
+        self.class.filter(|_| self.tells_class)
+    }
+
     /// Returns the most permits that the limit grants at once, or has in flight; `None` if the refusal does not
     /// tell it.
     #[must_use]
@@ -244,6 +258,7 @@ impl Refusal<'_> {
         let is_denied = kind != ProblemType::Blank;
         let mut problem = Problem::new(kind).explained(self.to_string());
         if is_denied {
+            problem.class = self.class_for_client().map(str::to_owned);
             return problem.violating([self.policy_or_default()]);
         }
         problem.status = Some(self.status());

@@ -19,7 +19,7 @@ impl Refusal<'_> {
     ///
     /// | refused | `grpc-status` | `grpc-status-details-bin`: a `google.rpc.Status` with |
     /// |---|---|---|
-    /// | with 429 in HTTP | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy and its limit; `RetryInfo`, if a wait is known |
+    /// | with 429 in HTTP | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy, its limit, and the class as a dimension if clients are [told](super::Limit::tell_class) it; `RetryInfo`, if a wait is known |
     /// | by the time limit | 4, `DEADLINE_EXCEEDED` | |
     /// | otherwise with 503 | 14, `UNAVAILABLE` | `RetryInfo`, if a wait is known |
     /// | 400 | 3, `INVALID_ARGUMENT` | |
@@ -58,7 +58,7 @@ impl Refusal<'_> {
     pub fn response(&self) -> Response<Vec<u8>> {
         let body = match self.kind() {
             ProblemType::Blank => self.problem().to_json(),
-            kind => violation(kind, self, self.policy_or_default()),
+            kind => violation(kind, self, self.policy_or_default(), self.class_for_client()),
         };
         let mut response = Response::new(body);
         *response.status_mut() = self.status();

@@ -8,11 +8,13 @@ use std::pin::Pin;
 use http::StatusCode;
 use http::request::Parts;
 use sluicegate::settle::{Receipt, Revocable};
+use sluicegate::share::ShareGrant;
 use sluicegate::{Denied, Grant};
 use sluicegate_flow::concurrency::InFlight;
 
 use super::charge::{Charge, Settlement};
 use super::refusal::RefusalReason;
+use super::request_class::RequestClass;
 use super::timer::SharedTimer;
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
@@ -73,6 +75,12 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
 
     /// Returns the state after such a request, or its refusal. Takes nothing.
     fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason>;
+
+    /// Returns the class of requests with this key, of a limit that refuses some classes before others.
+    fn class(&self, key: &Q) -> Option<RequestClass> {
+        let _ = key;
+        None
+    }
 
     /// Returns its turn among the limits of a layer.
     fn turn(&self) -> Turn {
@@ -145,6 +153,8 @@ pub struct Taken<'l> {
 pub(super) enum Standing {
     /// The state that a grant tells: worked out only for responses that have fields.
     Granted(Grant),
+    /// The same, of a tenant's share or lent.
+    Shared(ShareGrant),
     Told(PolicyState<'static>),
 }
 
@@ -152,6 +162,7 @@ impl Standing {
     pub(super) fn state(&self) -> PolicyState<'static> {
         match self {
             Standing::Granted(grant) => granted(grant),
+            Standing::Shared(grant) => granted(&grant.grant()),
             Standing::Told(state) => *state,
         }
     }
@@ -200,6 +211,11 @@ impl<'l> Taken<'l> {
     /// Permits that nothing gives back.
     pub(super) fn spent(grant: &Grant) -> Taken<'l> {
         Taken { standing: Standing::Granted(*grant), hold: Hold::Spent }
+    }
+
+    /// Permits of a tenant, that nothing gives back.
+    pub(super) fn shared(grant: ShareGrant) -> Taken<'l> {
+        Taken { standing: Standing::Shared(grant), hold: Hold::Spent }
     }
 
     /// Permits that a receipt may give back.

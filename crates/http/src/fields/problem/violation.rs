@@ -21,14 +21,20 @@ fn without_end(problem: &Problem) -> Vec<u8> {
     body
 }
 
-/// Returns the body of `Problem::new(kind).explained(detail).violating([policy])`, without making that problem:
-/// allocates once for most bodies.
-pub(crate) fn violation(kind: ProblemType, detail: &impl Display, policy: &str) -> Vec<u8> {
+/// Returns the body of `Problem::new(kind).explained(detail).violating([policy])`, with a class if there is one, without making
+/// that problem: allocates once for most bodies.
+pub(crate) fn violation(
+    kind: ProblemType,
+    detail: &impl Display,
+    policy: &str,
+    class: Option<&str>,
+) -> Vec<u8> {
     let opening = match kind {
         ProblemType::QuotaExceeded => &*QUOTA_EXCEEDED,
         ProblemType::TemporaryReducedCapacity => &*REDUCED_CAPACITY,
         other => {
-            return Problem::new(other).explained(detail.to_string()).violating([policy]).to_json();
+            let problem = Problem::new(other).explained(detail.to_string()).violating([policy]);
+            return Problem { class: class.map(str::to_owned), ..problem }.to_json();
         }
     };
     let mut body = Problem::buffer();
@@ -38,7 +44,12 @@ pub(crate) fn violation(kind: ProblemType, detail: &impl Display, policy: &str) 
     let _ = Serializer::new(&mut body).collect_str(detail);
     body.extend_from_slice(br#","violated-policies":["#);
     let _ = Serializer::new(&mut body).serialize_str(policy);
-    body.extend_from_slice(b"]}");
+    body.push(b']');
+    if let Some(class) = class {
+        body.extend_from_slice(br#","class":"#);
+        let _ = Serializer::new(&mut body).serialize_str(class);
+    }
+    body.push(b'}');
     body
 }
 
@@ -58,10 +69,14 @@ mod tests {
         let texts = ["", "try again in 2s", "a \"policy\" \\ of\n\u{1}ü", &"long ".repeat(200)];
         for kind in kinds {
             for (detail, policy) in texts.iter().zip(texts.iter().rev()) {
-                let body = violation(kind.clone(), detail, policy);
-                let problem = Problem::new(kind.clone()).explained(*detail).violating([*policy]);
-                assert_eq!(str::from_utf8(&body), str::from_utf8(&problem.to_json()));
-                assert_eq!(Problem::from_json(&body), Some(problem));
+                for class in [None, Some("a \"class\"")] {
+                    let body = violation(kind.clone(), detail, policy, class);
+                    let problem =
+                        Problem::new(kind.clone()).explained(*detail).violating([*policy]);
+                    let problem = Problem { class: class.map(str::to_owned), ..problem };
+                    assert_eq!(str::from_utf8(&body), str::from_utf8(&problem.to_json()));
+                    assert_eq!(Problem::from_json(&body), Some(problem));
+                }
             }
         }
     }

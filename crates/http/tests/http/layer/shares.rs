@@ -1,6 +1,7 @@
 //! Shares of tenants, and classes of requests that leave a reserve.
 
-use sluicegate::share::{Priorities, Share, Shares};
+use http::Extensions;
+use sluicegate::share::{Priorities, Share, ShareGrant, Shares};
 use sluicegate_http::layer::{ByPriority, ByShare};
 
 use super::*;
@@ -80,4 +81,97 @@ async fn a_layer_of_several_limits_takes_nothing_of_a_share_if_another_refuses()
     assert_eq!(server.status(of_tenant("acme")).await, 200);
     assert_eq!(server.status(of_tenant("acme")).await, 429);
     assert_eq!(shares.peek(0, "acme", 0).unwrap().grant().remaining(), 2);
+}
+
+/// Sends a request through a layer, and returns the extensions of the request that the service got, if it got one.
+async fn served(layer: &RateLimitLayer, request: Request<Body>) -> Option<Extensions> {
+    let got = Arc::new(Mutex::new(None));
+    let service = service_fn(|request: Request<Body>| {
+        *got.lock().unwrap() = Some(request.extensions().clone());
+        async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::new()))) }
+    });
+    let _ = layer.layer(service).oneshot(request).await.unwrap();
+    got.lock().unwrap().take()
+}
+
+fn by_class(percent: [(&'static str, u8); 2]) -> Limit {
+    let bucket = TokenBucket::with_clock(quota!(10 / day), clock());
+    let priorities = Arc::new(Priorities::by_percent(bucket, percent).unwrap());
+    let limit = Limit::per_key(ByPriority::new(priorities), |request| {
+        request.uri.path().trim_start_matches('/').into()
+    });
+    limit.policy(QuotaPolicy::new(10).named("classes").unwrap())
+}
+
+#[tokio::test]
+async fn the_service_is_told_the_class_and_whether_permits_are_the_tenants_own() {
+    let layer = RateLimitLayer::new(by_class([("pages", 0), ("exports", 0)]));
+    for (path, class) in [("/pages", "pages"), ("/exports", "exports"), ("/other", "exports")] {
+        for layer in
+            [layer.clone(), layer.clone().fields(FieldVersion::Draft8), layer.clone().shadow()]
+        {
+            let extensions = served(&layer, to(path)).await;
+            let told = extensions.unwrap().get::<RequestClass>().map(ToString::to_string);
+            assert_eq!(told.as_deref(), Some(class));
+        }
+    }
+    let share = Share::new(quota!(1 / day).with_burst(1).unwrap());
+    let shares = Arc::new(Shares::with_clock(quota!(8 / day), [share], clock()).unwrap());
+    let tenants = Limit::per_key(ByShare::new(shares, |_| 0), |_| "acme".into());
+    let tenants = tenants.policy(QuotaPolicy::new(3).named("tenants").unwrap());
+    let both = [tenants, by_class([("pages", 0), ("exports", 50)])];
+    let layer = RateLimitLayer::all_of(both).unwrap();
+    for is_assured in [true, false] {
+        let extensions = served(&layer, to("/pages")).await.unwrap();
+        let grant = extensions.get::<ShareGrant>().unwrap();
+        assert_eq!((grant.is_assured(), grant.permits()), (is_assured, 1));
+        assert_eq!(extensions.get::<RequestClass>().unwrap().as_str(), "pages");
+    }
+    let of_all = RateLimitLayer::new(Limit::of_all(two(&clock())));
+    let extensions = served(&of_all, to("/pages")).await.unwrap();
+    assert!(extensions.get::<RequestClass>().is_none() && extensions.get::<ShareGrant>().is_none());
+}
+
+#[tokio::test]
+async fn a_client_is_told_its_class_only_if_the_limit_says_so() {
+    for is_told in [true, false] {
+        let limit = by_class([("pages", 0), ("exports", 80)]);
+        let limit = if is_told { limit.tell_class() } else { limit };
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let classes = Arc::clone(&seen);
+        let layer =
+            RateLimitLayer::new(limit).fields(FieldVersion::Draft8).observe(move |refusal, _| {
+                classes.lock().unwrap().push(refusal.class().map(str::to_owned));
+            });
+        let server = Server::new(layer);
+        let field = |response: &Response<Body>| {
+            response.headers()["ratelimit"].to_str().unwrap().to_owned()
+        };
+        let class = |class: &str| {
+            let key = base64(class);
+            if is_told { format!(";pk=:{key}:") } else { String::new() }
+        };
+        let passed = server.send(to("/exports")).await;
+        assert!(field(&passed).starts_with("\"classes\";r=1;t="), "{passed:?}");
+        assert!(field(&passed).ends_with(&class("exports")), "{passed:?}");
+        assert_eq!(field(&passed).contains("pk="), is_told);
+        assert_eq!(server.status(to("/exports")).await, 200);
+
+        let refused = server.send(to("/exports")).await;
+        assert_eq!(refused.status(), 429);
+        assert!(field(&refused).ends_with(&class("exports")), "{refused:?}");
+        let problem = Problem::from_json(refused.body()).unwrap();
+        assert_eq!(problem.class.as_deref(), is_told.then_some("exports"));
+        assert_eq!(problem.violated_policies, ["classes"]);
+        // In any case the program learns it.
+        assert_eq!(*seen.lock().unwrap(), [Some("exports".to_owned())]);
+    }
+}
+
+/// Returns the text as structured fields write bytes.
+fn base64(text: &str) -> &str {
+    match text {
+        "exports" => "ZXhwb3J0cw==",
+        other => panic!("not written down: {other}"),
+    }
 }
