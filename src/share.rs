@@ -28,5 +28,7 @@ pub use self::share_grant::ShareGrant;
 #[cfg(feature = "keyed")]
 pub use self::shares::Shares;
 #[cfg(feature = "keyed")]
+pub use self::shares::answers::ShareAnswers;
+#[cfg(feature = "keyed")]
 pub use self::tenant_share::Share;
 pub use crate::limiter::leaving::Leaving;

@@ -61,6 +61,23 @@ fn names_that_are_made_at_run_time_are_told_as_others_are() {
 }
 
 #[test]
+fn answers_are_counted_by_class_if_that_is_wanted() {
+    let bucket = || TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    let plain = Priorities::by_percent(bucket(), PERCENT).unwrap();
+    assert!(plain.try_acquire(0, 1).is_ok() && plain.answers(0).is_none());
+    let priorities = Priorities::by_percent(bucket(), PERCENT).unwrap().counted();
+    for (class, permits) in [(2, 5), (2, 1), (usize::MAX, 6), (1, 1), (0, 1), (0, 0)] {
+        assert_eq!(priorities.peek(class, permits), priorities.try_acquire(class, permits));
+    }
+    let counts = [0, 1, 2].map(|class| priorities.answers(class).unwrap());
+    let granted = counts.map(|answers| (answers.counts().granted, answers.counts().permits));
+    assert_eq!(granted, [(2, 1), (1, 1), (1, 5)]);
+    let denials = counts.map(|answers| (answers.denials().rate, answers.denials().too_large));
+    assert_eq!(denials, [(0, 0), (0, 0), (1, 1)]);
+    assert!(priorities.answers(3).is_none());
+}
+
+#[test]
 fn a_refusal_outlives_its_classes_and_becomes_a_denial() {
     fn ask(percent: u8) -> Result<Grant, Box<dyn std::error::Error>> {
         let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());

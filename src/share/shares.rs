@@ -90,6 +90,7 @@
 //!
 //! *Changes* are argued in `reconfigure`.
 
+pub(crate) mod answers;
 mod borrow;
 pub(crate) mod constructors;
 pub(crate) mod group;
@@ -112,6 +113,7 @@ use crate::sync::{AtomicWord, SharedLock};
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
+use self::answers::ShareAnswers;
 use self::group::Group;
 use self::refusal::{both, sooner};
 
@@ -194,6 +196,8 @@ pub struct Shares<K, C: Clock = DefaultClock, S = Hasher> {
     /// The permits that borrowers leave: the sum of the assured bursts. Off the common bucket's line.
     kept: CachePadded<AtomicWord<u64>>,
     groups: Box<[Group<K, C, S>]>,
+    /// Set if the answers are counted.
+    answers: Option<Box<ShareAnswers>>,
     in_force: SharedLock<InForce>,
 }
 
@@ -251,6 +255,18 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
         tenant: &Q,
         permits: u64,
     ) -> Result<ShareGrant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let answer = self.decide(group, tenant, permits);
+        if let Some(answers) = &self.answers {
+            answers.count(permits, &answer);
+        }
+        answer
+    }
+
+    #[inline(always)]
+    fn decide<Q>(&self, group: usize, tenant: &Q, permits: u64) -> Result<ShareGrant, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {

@@ -20,6 +20,7 @@ use metrics_exporter_prometheus::{
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::Counted;
 use sluicegate::settle::Settle;
+use sluicegate::share::{Priorities, Share, Shares};
 use sluicegate::{Limiter, TokenBucket, Wait, quota};
 use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_http::fields::QuotaPolicy;
@@ -45,6 +46,8 @@ struct Server {
     stricter: LimiterHandle,
     upstream: Arc<Counted<TokenBucket>>,
     tokens: Arc<Counted<SettleableBucket>>,
+    tenants: Arc<Shares<u64>>,
+    classes: Arc<Priorities<TokenBucket>>,
     slow: TimeLimiter,
     shared: RedisLimiter<Guarded<Client>>,
     layer: RateLimitLayer,
@@ -110,6 +113,11 @@ impl Server {
         .observe(move |refusal, _| log.refused(refusal));
         let upstream = Arc::new(Counted::new(TokenBucket::new(quota!(40 / second, burst 1))));
         let tokens = Arc::new(Counted::new(SettleableBucket::new(quota!(10_000 / second))));
+        let share = Share::new(quota!(10 / second, burst 1)).with_tenants(4);
+        let tenants = Arc::new(Shares::new(quota!(1_000 / second, burst 100), [share])?.counted());
+        let bucket = TokenBucket::new(quota!(100 / second, burst 10));
+        let classes = Priorities::by_percent(bucket, [("user", 0), ("batch", 80)])?;
+        let classes = Arc::new(classes.counted());
         let slow = TimeLimiter::new("search", TimeLimit::new(Duration::from_millis(5))?);
         let limit = RedisLimit::token_bucket(quota!(100 / second))?;
         let guard = Guarded::new(Client::of(redis)?);
@@ -120,6 +128,8 @@ impl Server {
             .layer("api", &layer)
             .waiting("upstream", &upstream)
             .limiter("tokens", &tokens)
+            .shares("tenants", &tenants)
+            .priorities("classes", &classes)
             .time_limiter(&slow)
             .redis_server("main", &guard);
         let waits = Matcher::Full("sluicegate_wait_seconds".to_owned());
@@ -131,6 +141,8 @@ impl Server {
             stricter: registry.limiter("stricter")?,
             upstream,
             tokens,
+            tenants,
+            classes,
             slow,
             shared,
             layer,
@@ -159,6 +171,12 @@ impl Server {
         }
         if let Ok(estimate) = self.tokens.try_acquire_settleable(4_000) {
             estimate.settle(2_500)?;
+        }
+        for _ in 0..2 {
+            // Its own, and then lent ones.
+            _ = self.tenants.try_acquire(0, &7, 1);
+            _ = self.classes.try_acquire(0, 1);
+            _ = self.classes.try_acquire(1, 2);
         }
         _ = self.slow.run(|_| 6 * 7);
         self.shared.try_acquire_blocking("all", 1)?;
@@ -229,6 +247,8 @@ mod tests {
             format!("sluicegate_http_requests_total{{layer=\"api\",outcome=\"passed\"}} {passed}"),
             format!("sluicegate_grants_total{{limiter=\"site\"}} {passed}"),
             "sluicegate_keys{limiter=\"client\"} 1".to_owned(),
+            "sluicegate_share_permits_total{limiter=\"tenants\",source=\"borrowed\"} 1".to_owned(),
+            "sluicegate_class_permits_total{limiter=\"classes\",class=\"user\"} 2".to_owned(),
             "sluicegate_shadow_decisions_total{limiter=\"stricter\"} 80".to_owned(),
             "sluicegate_settled_permits_total{limiter=\"tokens\",outcome=\"given_back\"} 1500"
                 .to_owned(),

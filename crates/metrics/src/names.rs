@@ -72,6 +72,8 @@ pub(crate) const LEASED_PERMITS: &str = "sluicegate_leased_permits";
 pub(crate) const LEASES: &str = "sluicegate_lease_requests_total";
 pub(crate) const LEASES_BACK: &str = "sluicegate_lease_returned_permits_total";
 pub(crate) const SHARE_PERMITS: &str = "sluicegate_share_permits_total";
+pub(crate) const CLASS_PERMITS: &str = "sluicegate_class_permits_total";
+pub(crate) const CLASS_DENIALS: &str = "sluicegate_class_denials_total";
 pub(crate) const FALLBACKS: &str = "sluicegate_fallbacks_total";
 
 /// All metrics that this crate publishes.
@@ -119,6 +121,16 @@ pub const METRICS: &[Metric] = &[
         SHARE_PERMITS,
         &["limiter", "source"],
         "Permits that tenants with shares were granted, by their source: assured or borrowed.",
+    ),
+    counter(
+        CLASS_PERMITS,
+        &["limiter", "class"],
+        "Permits that requests of a class were granted, of limiters with classes.",
+    ),
+    counter(
+        CLASS_DENIALS,
+        &["limiter", "class"],
+        "Calls of a class that were denied, of limiters with classes.",
     ),
     gauge(LEASED_KEYS, "Keys of which this process holds leased permits."),
     gauge(LEASED_PERMITS, "Permits that are left in the leases of this process."),

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use metrics::{Key, Label, Level, Metadata, Recorder};
 use sluicegate::compose::{AnswerCounters, Counted, WaitCounts};
-use sluicegate::{KeyedLimiter, Limiter, Wait};
+use sluicegate::share::{Leaving, Priorities, Shares};
+use sluicegate::{Clock, KeyedLimiter, Limiter, Wait};
 use sluicegate_flow::time_limit::TimeLimiter;
 
 use crate::every::Publishing;
 use crate::names::{Kind, METRICS};
 use crate::sample::{Sample, Series, Waits};
-use crate::sources::{Answers, OneLimiter, Source, Store, WithLine};
+use crate::sources::{Answers, Classes, OneLimiter, Source, Store, Tenants, WithLine};
 
 static METADATA: Metadata<'static> = Metadata::new("sluicegate", Level::INFO, Some(module_path!()));
 
@@ -126,6 +128,59 @@ impl Publisher {
             counted: Arc::clone(store),
             keys: PhantomData::<fn(&K)>,
         })
+    }
+
+    /// Publishes classes of requests: the answers for all of them together, the permits and the denials of each, and the permits
+    /// that are available. Answers are published if they are [counted](Priorities::counted). A class is a label, by its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate::share::Priorities;
+    /// use sluicegate_metrics::Publisher;
+    ///
+    /// let bucket = TokenBucket::new(quota!(100 / second));
+    /// let priorities = Priorities::by_percent(bucket, [("user", 0), ("batch", 50)])?.counted();
+    /// let publisher = Publisher::new().priorities("api", &Arc::new(priorities));
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn priorities<L: Leaving + 'static>(
+        self,
+        name: impl Into<String>,
+        priorities: &Arc<Priorities<L>>,
+    ) -> Publisher {
+        self.with(Classes { name: name.into(), priorities: Arc::clone(priorities) })
+    }
+
+    /// Publishes shares of tenants: the answers for all of them together, their permits by source, and the number of tenants
+    /// and the memory. Answers are published if they are [counted](Shares::counted). No tenant is a label.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::quota;
+    /// use sluicegate::share::{Share, Shares};
+    /// use sluicegate_metrics::Publisher;
+    ///
+    /// let tenants = [Share::new(quota!(10 / second)).with_tenants(40)];
+    /// let shares = Shares::<String>::new(quota!(1_000 / second), tenants)?.counted();
+    /// let publisher = Publisher::new().shares("tenants", &Arc::new(shares));
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn shares<K, C, S>(
+        self,
+        name: impl Into<String>,
+        shares: &Arc<Shares<K, C, S>>,
+    ) -> Publisher
+    where
+        K: Hash + Eq + Send + Sync + 'static,
+        C: Clock + Send + Sync + 'static,
+        S: BuildHasher + Send + Sync + 'static,
+    {
+        self.with(Tenants { name: name.into(), shares: Arc::clone(shares) })
     }
 
     /// Publishes counters of answers, such as those of the observer of a store.

@@ -55,6 +55,19 @@ impl Sample {
         self.counter(names::DENIED_PERMITS, &labels, denials.permits);
     }
 
+    pub(crate) fn shares(&mut self, limiter: &str, assured: u64, borrowed: u64) {
+        for (source, permits) in [("assured", assured), ("borrowed", borrowed)] {
+            let labels = [("limiter", limiter), ("source", source)];
+            self.counter(names::SHARE_PERMITS, &labels, permits);
+        }
+    }
+
+    pub(crate) fn class(&mut self, limiter: &str, class: &str, counts: Counts) {
+        let labels = [("limiter", limiter), ("class", class)];
+        self.counter(names::CLASS_PERMITS, &labels, counts.permits);
+        self.counter(names::CLASS_DENIALS, &labels, counts.denied);
+    }
+
     pub(crate) fn settled(&mut self, limiter: &str, settled: SettledCounts) {
         for (outcome, permits) in [
             ("given_back", settled.given_back),

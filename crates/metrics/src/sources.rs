@@ -1,10 +1,12 @@
 //! The limiters, stores, registries and layers that are looked at.
 
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use sluicegate::compose::{AnswerCounters, Counted};
-use sluicegate::{KeyedLimiter, Limiter, Wait};
+use sluicegate::share::{Leaving, Priorities, Shares};
+use sluicegate::{Clock, KeyedLimiter, Limiter, Wait};
 use sluicegate_flow::time_limit::TimeLimiter;
 
 use crate::names;
@@ -37,14 +39,65 @@ pub(crate) struct Answers {
     pub(crate) answers: Arc<AnswerCounters>,
 }
 
+/// Classes of requests.
+pub(crate) struct Classes<L> {
+    pub(crate) name: String,
+    pub(crate) priorities: Arc<Priorities<L>>,
+}
+
+/// Tenants with shares.
+pub(crate) struct Tenants<K, C: Clock, S> {
+    pub(crate) name: String,
+    pub(crate) shares: Arc<Shares<K, C, S>>,
+}
+
 impl<L: Limiter> Source for OneLimiter<L> {
     fn read(&self, sample: &mut Sample) {
         read_answers(sample, &self.name, self.limiter.answers());
-        if let Ok(grant) = self.limiter.peek(0) {
-            sample.gauge(names::AVAILABLE, &self.name, grant.remaining());
-            sample.gauge(names::LIMIT, &self.name, grant.limit());
+        read_state(sample, &self.name, &*self.limiter);
+    }
+}
+
+fn read_state(sample: &mut Sample, name: &str, limiter: &impl Limiter) {
+    if let Ok(grant) = limiter.peek(0) {
+        sample.gauge(names::AVAILABLE, name, grant.remaining());
+        sample.gauge(names::LIMIT, name, grant.limit());
+    }
+    sample.counter(names::HEALED, &[("limiter", name)], limiter.healed());
+}
+
+impl<L: Leaving> Source for Classes<L> {
+    fn read(&self, sample: &mut Sample) {
+        let Classes { name, priorities } = self;
+        for (index, class) in priorities.classes().iter().enumerate() {
+            if let Some(answers) = priorities.answers(index) {
+                sample.counts(name, answers.counts(), answers.denials());
+                sample.class(name, &class.name, answers.counts());
+            }
         }
-        sample.counter(names::HEALED, &[("limiter", &self.name)], self.limiter.healed());
+        read_state(sample, name, priorities.limiter());
+    }
+}
+
+impl<K, C, S> Source for Tenants<K, C, S>
+where
+    K: Hash + Eq + Send + Sync,
+    C: Clock + Send + Sync,
+    S: BuildHasher + Send + Sync,
+{
+    fn read(&self, sample: &mut Sample) {
+        let Tenants { name, shares } = self;
+        if let Some(answers) = shares.answers() {
+            let (assured, borrowed) = (answers.assured.counts(), answers.borrowed.counts());
+            sample.counts(name, assured.merged(borrowed), answers.borrowed.denials());
+            sample.shares(name, assured.permits, borrowed.permits);
+        }
+        let groups = (0..).take_while(|&group| shares.share(group).is_some());
+        let tenants: usize = groups.map(|group| shares.tenants(group)).sum();
+        sample.gauge(names::LIMIT, name, shares.quota().burst());
+        sample.gauge(names::KEYS, name, tenants as u64);
+        sample.gauge(names::STORE_BYTES, name, shares.memory_bytes() as u64);
+        sample.counter(names::HEALED, &[("limiter", name)], shares.healed());
     }
 }
 
@@ -128,12 +181,10 @@ impl Source for sluicegate_policy::Registry {
             sample.counter(names::SHADOW_DECISIONS, &labels, own.shadow.decided);
             sample.counter(names::SHADOW_DENIALS, &labels, own.shadow.would_deny);
             if let Some(shares) = own.shares {
-                for (source, permits) in
-                    [("assured", shares.assured), ("borrowed", shares.borrowed)]
-                {
-                    let labels = [("limiter", name), ("source", source)];
-                    sample.counter(names::SHARE_PERMITS, &labels, permits);
-                }
+                sample.shares(name, shares.assured, shares.borrowed);
+            }
+            for class in &own.classes {
+                sample.class(name, &class.name, class.counts);
             }
             if let Some(leases) = own.leases {
                 sample.gauge(names::LEASED_KEYS, name, leases.keys as u64);

@@ -16,6 +16,7 @@ use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{Counted, Unlimited};
 use sluicegate::keyed::Buckets;
 use sluicegate::settle::Settle;
+use sluicegate::share::{Priorities, Share, Shares};
 use sluicegate::*;
 use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_metrics::{METRICS, Publisher, WAIT_BUCKETS};
@@ -86,6 +87,7 @@ fn everything() -> Monitor {
         r#"
 limiters.site = { policy = "fixed_window", key = "all", limit = 3, interval = "1 minute" }
 limiters.users = { policy = "token_bucket", key = "user", limit = 2, rate = { amount = 1, interval = "1 day" } }
+limiters.classes = { policy = "priorities", key = "user", limit = 4, rate = { amount = 1, interval = "1 day" }, classes = [{ name = "user", values = "ada" }, { name = "batch", reserve_percent = 50 }] }
 limiters.trial = { policy = "fixed_window", key = "all", limit = 1, interval = "1 minute", shadow = true }
 limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount = 1, interval = "1 day" }, shares = [{ tenants = 2, assured = { limit = 1, rate = { amount = 1, interval = "2 days" } } }] }
 "#,
@@ -97,6 +99,8 @@ limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount
     (0..5).for_each(|user: u8| _ = users.try_acquire(&[user % 2], 1));
     let tenants = registry.keyed("tenants").unwrap();
     (0..3).for_each(|_| _ = tenants.try_acquire(b"ada", 1));
+    let classes = registry.keyed("classes").unwrap();
+    ["ada", "a", "b", "c"].iter().for_each(|user| _ = classes.try_acquire(user, 1));
     let trial = registry.limiter("trial").unwrap();
     (0..4).for_each(|_| _ = trial.try_acquire(1).unwrap());
     let bucket = TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock));
@@ -108,7 +112,18 @@ limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount
     tokens.try_acquire_settleable(60).unwrap().settle(20).unwrap();
     let slow = TimeLimiter::new("search", TimeLimit::new(Duration::from_secs(60)).unwrap());
     slow.run(|_| ()).unwrap();
+    let quota = quota!(4 / day);
+    let shares =
+        Shares::<u64, _>::with_clock(quota, [Share::new(quota!(1 / day))], Arc::clone(&clock));
+    let shares = Arc::new(shares.unwrap().counted());
+    (0..6).for_each(|_| _ = shares.try_acquire(0, &7, 1));
+    let bucket_of_classes = TokenBucket::with_clock(quota, Arc::clone(&clock));
+    let priorities = Priorities::by_percent(bucket_of_classes, [("user", 0), ("batch", 50)]);
+    let priorities = Arc::new(priorities.unwrap().counted());
+    [1, 1, 1, 0].iter().for_each(|class| _ = priorities.try_acquire(*class, 1));
     let publisher = Publisher::new()
+        .shares("own tenants", &shares)
+        .priorities("own classes", &priorities)
         .registry(&registry)
         .registry(&exposition::asked_remote())
         .waiting("bucket", &bucket)

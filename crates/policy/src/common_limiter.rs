@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use sluicegate::compose::Counts;
 use sluicegate::share::{Priorities, ShareGrant, Shares};
 use sluicegate::{Denied, Grant, KeyedLimiter, TokenBucket};
 
@@ -48,6 +49,16 @@ pub struct ShareCounts {
     pub assured: u64,
     /// Permits that were lent to them.
     pub borrowed: u64,
+}
+
+/// The answers to one class of requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClassCounts {
+    /// The name of the class.
+    pub name: String,
+    /// The answers, also denials that `shadow` overrules.
+    pub counts: Counts,
 }
 
 /// Counts the permits that tenants are granted.
@@ -110,7 +121,7 @@ impl CommonLimiter {
                 (Parts::Shares(shares), places(keys), others)
             }
             Kind::Priorities { quota, classes } => {
-                let priorities = Box::new(priorities(*quota, classes, clock)?);
+                let priorities = Box::new(priorities(*quota, classes, clock)?.counted());
                 let keys = classes.iter().map(|class: &ClassPolicy| &class.values[..]);
                 // A class that there is not counts as the last one.
                 (Parts::Classes(priorities), places(keys), usize::MAX)
@@ -177,6 +188,19 @@ impl CommonLimiter {
         }
     }
 
+    /// Returns the answers to each class so far, in the order of the classes; none if keys are tenants. Another limiter begins
+    /// anew. Allocates; may be out of date.
+    #[must_use]
+    pub fn class_counts(&self) -> Vec<ClassCounts> {
+        let Parts::Classes(priorities) = &self.limiter else { return Vec::new() };
+        let classes = priorities.classes().iter().enumerate();
+        let counted = classes.filter_map(|(index, class)| {
+            let counts = priorities.answers(index)?.counts();
+            Some(ClassCounts { name: class.name.clone().into_owned(), counts })
+        });
+        counted.collect()
+    }
+
     /// Returns the permits that were granted so far; `None` if keys are no tenants. Wait-free; may be out of date.
     #[must_use]
     pub fn counts(&self) -> Option<ShareCounts> {
@@ -226,15 +250,21 @@ impl KeyedLimiter<[u8]> for CommonLimiter {
 
     /// Looks for the number first, and again if others take permits meanwhile.
     fn try_acquire_up_to(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
-        let mut wanted = permits;
+        let is_granted = |permits| self.look(key, permits).is_ok();
+        let mut most = permits;
         loop {
+            let wanted = if is_granted(most) {
+                most
+            } else {
+                most_granted(most.saturating_sub(1), is_granted)
+            };
+            if wanted == 0 {
+                return self.try_acquire(key, permits.min(1));
+            }
             if let Ok((grant, _)) = self.decide(key, wanted) {
                 return Ok(grant);
             }
-            wanted = most_granted(wanted - 1, |permits| self.look(key, permits).is_ok());
-            if wanted == 0 {
-                return self.try_acquire(key, 1);
-            }
+            most = wanted;
         }
     }
 

@@ -171,7 +171,9 @@ mod subject;
 mod tree;
 
 pub use self::clock::SharedClock;
-pub use self::common_limiter::{CommonGrant, CommonLimiter, PermitSource, ShareCounts};
+pub use self::common_limiter::{
+    ClassCounts, CommonGrant, CommonLimiter, PermitSource, ShareCounts,
+};
 pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
 pub use self::filter::{Filter, Networks, Texts};

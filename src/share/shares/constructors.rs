@@ -72,6 +72,7 @@ impl<K: Hash + Eq, C: Clock + Clone, S: BuildHasher + Clone> Shares<K, C, S> {
             common,
             kept: CachePadded::new(AtomicWord::new(kept)),
             groups: shares.iter().map(group).collect::<Result<_, _>>()?,
+            answers: None,
             in_force: SharedLock::new(InForce { quota, shares }),
         })
     }

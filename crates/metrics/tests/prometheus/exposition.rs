@@ -172,6 +172,22 @@ async fn a_page_that_is_scraped_over_http_says_what_callers_were_told() {
         let labels = [tenants, ("source", source)];
         assert_eq!(of("sluicegate_share_permits_total", &labels), 1, "{source}");
     }
+    for (limiter, user, batch) in [("classes", (1, 0), (1, 2)), ("own classes", (1, 0), (2, 1))] {
+        for (class, (permits, denials)) in [("user", user), ("batch", batch)] {
+            let labels = [("limiter", limiter), ("class", class)];
+            assert_eq!(of("sluicegate_class_permits_total", &labels), permits, "{labels:?}");
+            assert_eq!(of("sluicegate_class_denials_total", &labels), denials, "{labels:?}");
+        }
+    }
+    let own = ("limiter", "own classes");
+    assert_eq!(of("sluicegate_grants_total", &[own]), 3);
+    assert_eq!(of("sluicegate_denials_total", &[own, ("reason", "rate")]), 1);
+    assert_eq!(of("sluicegate_available_permits", &[own]), 1);
+    let own = ("limiter", "own tenants");
+    assert_eq!(of("sluicegate_share_permits_total", &[own, ("source", "assured")]), 1);
+    assert_eq!(of("sluicegate_share_permits_total", &[own, ("source", "borrowed")]), 2);
+    assert_eq!(of("sluicegate_denials_total", &[own, ("reason", "rate")]), 3);
+    assert_eq!((of("sluicegate_grants_total", &[own]), of("sluicegate_keys", &[own])), (3, 1));
     let trial = ("limiter", "trial");
     assert_eq!(of("sluicegate_shadow_decisions_total", &[trial]), 4);
     assert_eq!(of("sluicegate_shadow_denials_total", &[trial]), 3);

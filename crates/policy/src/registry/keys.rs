@@ -21,7 +21,9 @@ use super::change::Steps;
 use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::SharedClock;
-use crate::{CommonGrant, CommonLimiter, Kind, LimiterPolicy, Room, ShareCounts, Unbuildable};
+use crate::{
+    ClassCounts, CommonGrant, CommonLimiter, Kind, LimiterPolicy, Room, ShareCounts, Unbuildable,
+};
 
 const CHECKED: &str = "limiters with these numbers were built before the store was";
 
@@ -280,6 +282,14 @@ impl Keys {
         match self {
             Keys::Common(limiter) => limiter.counts(),
             _ => None,
+        }
+    }
+
+    /// Returns the answers to each class of requests, if keys tell classes.
+    pub(super) fn class_counts(&self) -> Vec<ClassCounts> {
+        match self {
+            Keys::Common(limiter) => limiter.class_counts(),
+            _ => Vec::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use super::names::Form;
 use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
 use super::unasked::UnaskedCounts;
-use crate::ShareCounts;
+use crate::{ClassCounts, ShareCounts};
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct LimiterStatistics {
     pub leases: Option<LeaseStatistics>,
     /// The permits that tenants were granted, assured and borrowed; `None` for a limiter without shares.
     pub shares: Option<ShareCounts>,
+    /// The answers to each class of requests; none for a limiter without classes.
+    pub classes: Vec<ClassCounts>,
     /// The permits that are left and the limit, as a grant tells them; `None` for a limiter with keys.
     pub state: Option<Grant>,
     /// Callers in line. For a limiter with keys, the keys that are waited for.
@@ -102,6 +104,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
                 fallbacks: None,
                 leases: None,
                 shares: None,
+                classes: Vec::new(),
                 state: slot.line.peek(0).ok(),
                 waiting: slot.line.line().waiters(),
                 keys: None,
@@ -123,6 +126,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
             fallbacks: Some(slot.fallbacks.counts()),
             leases: slot.leases(),
             shares: slot.share_counts(),
+            classes: Vec::new(),
             state: None,
             waiting: 0,
             keys: None,
@@ -142,6 +146,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
                 fallbacks: None,
                 leases: None,
                 shares: slot.place.in_force().limiter.share_counts(),
+                classes: slot.place.in_force().limiter.class_counts(),
                 state: None,
                 waiting: slot.line.lines(),
                 keys: Some(keys.len()),

@@ -82,6 +82,15 @@ async fn an_answer_names_the_class_of_its_key() {
     );
     assert_eq!(check("pay", 5).await["class"], "critical");
     assert_eq!(check("pay", 1).await["decision"], "denied");
+
+    let page = service.get("/metrics").await.text().await.unwrap();
+    for line in [
+        "sluicegate_class_permits_total{limiter=\"classes\",class=\"critical\"} 5",
+        "sluicegate_class_permits_total{limiter=\"classes\",class=\"batch\"} 5",
+        "sluicegate_class_denials_total{limiter=\"classes\",class=\"batch\"} 1",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
 }
 
 #[tokio::test]

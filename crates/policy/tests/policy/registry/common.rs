@@ -154,6 +154,24 @@ fn however_often_tenants_change_no_more_is_granted_than_by_one_limit_and_counts_
 }
 
 #[test]
+fn answers_are_counted_by_class() {
+    let (_, registry) = registry(&classes(20));
+    let handle = registry.keyed("a").unwrap();
+    let names = |registry: &Registry| {
+        let classes = registry.statistics().remove(0).classes;
+        let told = classes.into_iter().map(|class| (class.name, class.counts));
+        told.map(|(name, counts)| (name, counts.permits, counts.denied)).collect::<Vec<_>>()
+    };
+    let taken = handle.try_acquire_up_to("anything", 1_000).unwrap().permits();
+    assert!(handle.try_acquire("anything", 1).is_err());
+    let counts = names(&registry);
+    let named = |name: &str, permits, denied| (name.to_owned(), permits, denied);
+    let expected = [named("critical", 0, 0), named("normal", 0, 0), named("batch", taken, 1)];
+    assert_eq!(counts, expected, "looks for a number are not counted");
+    assert!(registry.statistics()[0].shares.is_none());
+}
+
+#[test]
 fn a_class_is_denied_while_less_than_its_reserve_would_remain() {
     let (_, registry) = registry(&classes(20));
     let handle = registry.keyed("a").unwrap();
