@@ -9,7 +9,7 @@
 //! | `QueuedKeys` | a waiting line for each key of a store |
 //! | `TopKeys` | an observer: the keys that take the most |
 //!
-//! The trait `KeyedLimiter` is for code that is generic over stores.
+//! The trait `KeyedLimiter` is for code that is generic over stores, and `KeyedLeaving` for requests that leave a reserve.
 
 // One limiter per key.
 //
@@ -20,6 +20,7 @@
 // | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
 // | `counted` | any of these, with counts of its answers |
 // | [`keyed_limiter`] | the trait that all of them share |
+// | [`keyed_leaving`] | the trait of those whose keys can be left a reserve: all of them, but `Keyed` only by its limiter |
 // | [`prepay`] | the permits that a seat takes from a store in advance |
 // | [`when_full`] | the answer for a key that a store has no space for |
 // | [`queued`] | `QueuedKeys`: a line of waiting callers for each key of any of them |
@@ -31,6 +32,8 @@ mod counted;
 pub(crate) mod exact;
 #[cfg(feature = "alloc")]
 pub(crate) mod hot;
+#[cfg(feature = "alloc")]
+pub(crate) mod keyed_leaving;
 #[cfg(feature = "alloc")]
 pub(crate) mod keyed_limiter;
 pub(crate) mod observe;
@@ -63,7 +66,7 @@ pub use self::exact::key_estimate::KeyEstimate;
 #[cfg(feature = "keyed")]
 pub use self::exact::penalties::Penalties;
 #[cfg(feature = "keyed")]
-pub use self::exact::per_key::PerKey;
+pub use self::exact::per_key::{LeavingPerKey, PerKey};
 #[cfg(feature = "keyed")]
 pub use self::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]
@@ -71,6 +74,8 @@ pub use self::hot::HotKeys;
 #[cfg(feature = "alloc")]
 #[doc(hidden)]
 pub use self::hot::verbs::HotPlace;
+#[cfg(feature = "alloc")]
+pub use self::keyed_leaving::KeyedLeaving;
 #[cfg(feature = "alloc")]
 pub use self::keyed_limiter::KeyedLimiter;
 pub use self::observe::Observe;

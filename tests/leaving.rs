@@ -2,7 +2,8 @@
 //!
 //! * they are granted if and only if a request for both together would be, take their own permits only, and
 //!   are denied with its wait;
-//! * so it is behind wrappers, and for keys;
+//! * so it is behind wrappers, and for keys, also hot ones of which a part is prepaid;
+//! * permits that were given back to a settleable bucket count, and are taken if need be;
 //! * callers at the same time leave the reserve whole;
 //! * a receipt gives back what such a request has taken.
 //!
@@ -10,8 +11,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate::bucket::SettleableBucket;
 use sluicegate::compose::{All, Counted, Gate, GateMode, TopUp, Unlimited};
-use sluicegate::keyed::{Buckets, WhenFull};
+use sluicegate::keyed::{Buckets, Each, HotKeys, KeyedLeaving, QueuedKeys, WhenFull};
 use sluicegate::penalty::{PenaltyBox, PenaltyRule};
 use sluicegate::share::Leaving;
 use sluicegate::wait::Queued;
@@ -75,8 +77,9 @@ fn bucket(burst: u64, clock: &ManualClock) -> TokenBucket<&ManualClock> {
 fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
     let quota = quota!(10 / second, burst 12);
     let nanos = std::time::Duration::from_nanos;
-    let keyed = Keyed::<u64, _>::with_clock(quota, clock);
-    let table = KeyTable::<u64>::builder(quota).clock(clock).keys(64).unwrap();
+    let keyed = || Keyed::<u64, _>::with_clock(quota, clock);
+    let table = || KeyTable::<u64>::builder(quota).clock(clock).keys(64).unwrap();
+    let each = Each::new(move |_: &u64| TokenBucket::with_clock(quota, clock));
     #[cfg_attr(
         not(feature = "calendar"),
         expect(unused_mut, reason = "one more with that feature")
@@ -105,8 +108,14 @@ fn all(clock: &ManualClock) -> Vec<Verbs<'_>> {
         verbs("queued", Queued::with_clock(TokenBucket::with_clock(quota, clock), clock)),
         verbs("gate", Gate::new(TokenBucket::with_clock(quota, clock))),
         verbs("counted", Counted::new(Box::new(TokenBucket::with_clock(quota, clock)))),
-        verbs_of_key!("keyed", keyed),
-        verbs_of_key!("table", table),
+        verbs("settleable", SettleableBucket::with_clock(quota, clock)),
+        verbs_of_key!("keyed", keyed()),
+        verbs_of_key!("table", table()),
+        verbs_of_key!("each", Keyed::<u64, _>::with(each)),
+        verbs_of_key!("hot", HotKeys::new(table())),
+        verbs_of_key!("hot of buckets", HotKeys::new(keyed())),
+        verbs_of_key!("keys in line", QueuedKeys::with_clock(keyed(), clock)),
+        verbs_of_key!("counted store", Counted::new(Box::new(table()))),
     ];
     #[cfg(feature = "calendar")]
     {
@@ -276,6 +285,64 @@ fn the_bucket_that_keys_without_space_share_keeps_the_reserve() {
     }
     assert_eq!(found, 1, "one of five, which leaves four");
     assert!(table.try_acquire_leaving(&2_000, 1, 5).is_err());
+}
+
+#[test]
+fn permits_that_were_given_back_count_and_are_taken_if_need_be() {
+    let bucket = SettleableBucket::with_clock(quota!(10 / hour), ManualClock::new());
+    let early = bucket.try_acquire_settleable(6).unwrap();
+    bucket.try_acquire(2).unwrap();
+    early.settle(1).unwrap();
+    // Two in the bucket, and five behind what others have taken since.
+    assert!(bucket.peek_leaving(1, 7).is_err());
+    assert_eq!(bucket.try_acquire_leaving(1, 6).unwrap().remaining(), 6);
+    let denied = bucket.try_acquire_leaving(3, 4).unwrap_err();
+    assert_eq!(denied, bucket.peek(7).unwrap_err());
+    let receipt = Leaving::try_acquire_leaving_revocable(&bucket, 3, 3).unwrap();
+    assert!(bucket.try_acquire_leaving(1, 3).is_err());
+    assert!(receipt.give_back());
+    assert_eq!(bucket.try_acquire_leaving(3, 3).unwrap().remaining(), 3);
+    assert_eq!(bucket.try_acquire(3).unwrap().remaining(), 0);
+}
+
+#[test]
+fn a_hot_key_keeps_its_reserve_in_the_store_whatever_is_prepaid() {
+    let clock = ManualClock::new();
+    let table = KeyTable::<u64>::builder(quota!(1_000 / hour)).clock(&clock).keys(64).unwrap();
+    let hot = HotKeys::new(table);
+    for _ in 0..100 {
+        hot.try_acquire(&7, 1).unwrap();
+    }
+    assert!(hot.is_hot(&7));
+    let left = hot.store().peek(&7, 0).unwrap().remaining();
+    assert!(left < 900, "some are prepaid");
+    assert!(hot.peek_leaving(&7, 1, left).is_err());
+    let granted = (0..1_000).take_while(|_| hot.try_acquire_leaving(&7, 1, 400).is_ok()).count();
+    assert_eq!(granted as u64, left - 400);
+    assert_eq!(hot.store().peek(&7, 0).unwrap().remaining(), 400);
+    // A request without a reserve has the prepaid ones, too.
+    assert!((0..1_000).take_while(|_| hot.try_acquire(&7, 1).is_ok()).count() > 400);
+}
+
+#[test]
+fn callers_in_line_for_a_key_go_before_those_that_leave_a_reserve() {
+    let clock = ManualClock::new();
+    let store = Keyed::<u64, _>::with(Buckets::with_clock(quota!(2 / second), &clock));
+    let keys = QueuedKeys::<_, u64, _>::with_clock(store, &clock);
+    keys.try_acquire(&7, 2).unwrap();
+    let mut waiting = Box::pin(keys.acquire(&7, 1));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    clock.advance(std::time::Duration::from_millis(400));
+    assert!(keys.try_acquire_leaving(&7, 1, 0).is_err() && keys.peek_leaving(&7, 1, 0).is_err());
+    assert!(keys.try_acquire_leaving(&8, 1, 1).is_ok(), "nobody waits for another key");
+    drop(waiting);
+    clock.advance(std::time::Duration::from_millis(600));
+    assert!(keys.try_acquire_leaving(&7, 1, 1).is_ok());
+    let counted = Counted::new(keys);
+    assert!(counted.try_acquire_leaving(&7, 1, 1).is_err());
+    assert!(counted.try_acquire_leaving(&7, 1, 0).is_ok());
+    assert_eq!((counted.counts().granted, counted.counts().denied), (1, 1));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //!   lost either;
 //! * a caller whose reading of the clock is old does not take what was earned later, though it was
 //!   given back;
+//! * callers that leave a reserve leave it in the bucket and in what was given back together;
 //! * a change of the terms voids what was given back before it, and what is after.
 
 use sluicegate::bucket::Carry;
@@ -98,6 +99,36 @@ fn what_is_given_back_is_taken_once() {
     all_is_there(ANY, in_one_lot, [&[Settle(1, 0)], &[Take(1)]]);
     all_is_there(3, in_one_lot, [&[Settle(1, 0)], &[Settle(1, 0), Take(2)]]);
     all_is_there(2, three, [&[Settle(2, 0)], &[Settle(2, 1), Take(1)]]);
+}
+
+/// Two are in the bucket and two in a lot, beside others who take and give back.
+#[test]
+fn callers_that_leave_a_reserve_leave_it_in_the_bucket_and_in_lots_together() {
+    for (reserve, one, other) in [(2, 1, 2), (1, 3, 1), (1, 2, 2)] {
+        check(3, move || {
+            let bucket = bucket(quota!(1 / second, burst 8));
+            let early = estimate(&bucket, 2);
+            bucket.try_acquire(4).unwrap();
+            early.settle(0).unwrap();
+            let asks = [(one, reserve), (other, reserve)];
+            let kept = race(&bucket, asks, |bucket, (permits, reserve)| {
+                bucket.try_acquire_leaving(permits, reserve).map_or(0, |grant| grant.permits())
+            });
+            let left = remaining(&bucket);
+            assert_eq!(kept.into_iter().sum::<u64>() + left, 4);
+            assert!(left >= reserve, "{left}");
+        });
+    }
+    check(2, || {
+        let bucket = given_back(3);
+        let kept = race(&bucket, [true, false], |bucket, leaves| {
+            if !leaves {
+                return act(bucket, &[Act::Settle(1, 0)]);
+            }
+            bucket.try_acquire_leaving(1, 2).map_or(0, |grant| grant.permits())
+        });
+        assert_eq!(kept.into_iter().sum::<u64>() + remaining(&bucket), 3);
+    });
 }
 
 /// The one that takes a permit and gives it back finds the bucket in debt, with some in the lots.

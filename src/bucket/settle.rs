@@ -92,7 +92,7 @@ use crate::time::clock::Clock;
 
 use super::BucketCore;
 use super::carry::Carry;
-use super::charge::{Charge, Refusal, Spend, all_of, all_there_is, up_to};
+use super::charge::{Charge, Refusal, Spend, all_of, all_there_is, leaving, up_to};
 use super::spend::{NotSpent, Spent};
 use super::terms::Terms;
 
@@ -113,7 +113,8 @@ pub(crate) struct Taken {
 
 impl<C: Clock + Sync> SettleCore<C> {
     pub(crate) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
-        let Taken { grant, pieces, token } = self.take(permits)?;
+        let Taken { grant, pieces, token } =
+            self.take(move |terms, balance| all_of(permits, terms, balance))?;
         Ok(Estimate::new(grant, self, Hold::Units { pieces, token }))
     }
 
@@ -148,7 +149,16 @@ impl<C: Clock> SettleCore<C> {
 
     #[inline(always)]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+        self.spend(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    #[inline(always)]
+    pub(crate) fn try_acquire_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.spend(move |terms, balance| leaving(permits, reserve, terms, balance))
+    }
+
+    #[inline(always)]
+    fn spend(&self, charge: impl Fn(&Terms, i64) -> Charge + Copy) -> Result<Grant, Denied> {
         let now_nanos = self.bucket.clock.now_nanos();
         match self.bucket.spend_at::<true>(now_nanos, charge) {
             Ok(spent) => Ok(spent.grant()),
@@ -156,8 +166,7 @@ impl<C: Clock> SettleCore<C> {
         }
     }
 
-    fn take(&self, permits: u64) -> Result<Taken, Denied> {
-        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+    fn take(&self, charge: impl Fn(&Terms, i64) -> Charge + Copy) -> Result<Taken, Denied> {
         let now_nanos = self.bucket.clock.now_nanos();
         let token = Cell::new(0);
         let spent = self.bucket.spend_at::<true>(now_nanos, |terms, balance| {
@@ -192,13 +201,35 @@ impl<C: Clock> SettleCore<C> {
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let Taken { grant, pieces, .. } = self.take(permits)?;
+        self.revocable(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    pub(crate) fn try_acquire_leaving_revocable(
+        &self,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.revocable(move |terms, balance| leaving(permits, reserve, terms, balance))
+    }
+
+    fn revocable(
+        &self,
+        charge: impl Fn(&Terms, i64) -> Charge + Copy,
+    ) -> Result<Receipt<'_>, Denied> {
+        let Taken { grant, pieces, .. } = self.take(charge)?;
         Ok(Receipt::new(grant, &*self.bucket.line, Debit::Units(pieces)))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.look(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    pub(crate) fn peek_leaving(&self, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.look(move |terms, balance| leaving(permits, reserve, terms, balance))
+    }
+
+    fn look(&self, charge: impl Fn(&Terms, i64) -> Charge) -> Result<Grant, Denied> {
         let now_nanos = self.bucket.clock.now_nanos();
-        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
         let taken = self.spend_with_lots::<false>(now_nanos, charge).map_err(Denied::from)?;
         Ok(taken.grant)
     }

@@ -22,6 +22,7 @@ use crate::time::units;
 
 use super::verbs::{show_quota, verbs};
 use crate::limiter::Limiter;
+use crate::limiter::leaving::leaving;
 use crate::settle::settles;
 
 /// A [`TokenBucket`](crate::TokenBucket) for callers that know only afterwards how much they have
@@ -162,6 +163,8 @@ verbs!(
     show_quota,
     "bucket::SettleableBucket::with_clock(quota!(2 / second, max_debt 2), &clock)"
 );
+
+leaving!(SettleableBucket<C>, "bucket::SettleableBucket::with_clock(quota!(2 / second), &clock)");
 
 impl<C: Clock> SettleableBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.

@@ -106,6 +106,8 @@ mod batch;
 
 mod by_reading;
 
+mod leaving;
+
 mod buckets_verbs;
 mod each_verbs;
 

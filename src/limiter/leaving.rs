@@ -14,6 +14,7 @@ use super::Limiter;
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` | as are their counts |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
 /// | `SlidingLog`, `WeightedLog` | in permits. A `WeightedLog` with room for fewer requests than its limit may run out of that room |
+/// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | of what the bucket holds and what was given back together, as it was at one instant of the call; a call that takes only what was given back after that counts as a later one |
 /// | `Budget` | of the amount of a day, today or whenever both are there |
 /// | `Sharded` | to a fraction of a permit, at a `TokenBucket`'s cost instead of a shard's |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as in the wrapped limiter; an open gate has no reserve |
@@ -22,14 +23,9 @@ use super::Limiter;
 /// | an `All` | in each of the limiters |
 /// | [`Unlimited`](crate::compose::Unlimited), a [`PenaltyBox`](crate::penalty::PenaltyBox) | nothing is used up, so any reserve is left |
 ///
-/// A `Keyed` of buckets and a `KeyTable` have these verbs for each key; those of an `Each` are behind `with_limiter`. These have
-/// none:
-///
-/// | | because |
-/// |---|---|
-/// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | permits that were given back are in words of their own, so no one step sees them and the rest |
-/// | `Shares` | what may be lent leaves the assured parts already; a reserve for some requests of a tenant would be a limit of that tenant |
-/// | `HotKeys` | a permit of a hot key is spent from a seat, without a look at the others |
+/// Stores have these verbs for each key: `keyed::KeyedLeaving`. `Shares` have none. What is lent leaves the sum of the assured
+/// bursts already; and a tenant's assured part is a promise to the tenant, which a reserve for others would break. For requests
+/// of a tenant that matter less, ask a `Priorities` of that tenant first.
 ///
 /// Two uses: priorities, where a class of requests leaves what higher classes may need, and room for a
 /// guarantee to somebody else. The class with the reserve 0 asks by
@@ -110,7 +106,7 @@ macro_rules! leaving {
             /// Takes all of `permits`, or none if fewer than `reserve` would remain.
             ///
             /// A request of less importance leaves so much for others: see
-            /// [`Leaving`](crate::share::Leaving). Exact under contention, by one compare-and-swap. In
+            /// [`Leaving`](crate::share::Leaving). Exact under contention: decided and taken in one step. In
             /// all else the same as [`try_acquire`](Self::try_acquire).
             ///
             /// # Errors

@@ -7,6 +7,7 @@
 
 use core::time::Duration;
 
+use crate::bucket::charge::all_of;
 use crate::bucket::level::Level;
 use crate::decision::denied::Denied;
 use crate::decision::pieces::Pieces;
@@ -31,7 +32,7 @@ impl<C: Clock + Sync> SettleCore<C> {
 
     fn book(&self, permits: u64, longest: Duration) -> Result<(Booked, Pieces), AcquireError> {
         let now_nanos = self.bucket.clock.now_nanos();
-        match self.take(permits) {
+        match self.take(move |terms, balance| all_of(permits, terms, balance)) {
             Ok(Taken { pieces, .. }) => {
                 let charged = Charged::NOTHING;
                 let booked =

@@ -5,7 +5,7 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use crate::bucket::carry::Carry;
-use crate::bucket::charge::{Charge, all_there_is, into_debt, leaving};
+use crate::bucket::charge::{Charge, all_there_is, into_debt};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
@@ -22,7 +22,7 @@ use crate::time::units;
 use super::Keyed;
 use super::as_key::AsKey;
 use super::buckets::Buckets;
-use super::per_key::{Answer, Engine};
+use super::per_key::Engine;
 
 impl<K, C, T, S, O> Keyed<K, Buckets<C, T>, S, O>
 where
@@ -31,57 +31,6 @@ where
     T: Tier<K>,
     S: BuildHasher,
 {
-    /// Takes all of `permits` for the key, or none if fewer than `reserve` would remain to it.
-    ///
-    /// See [`Leaving`](crate::share::Leaving). In all else the same as [`try_acquire`](Keyed::try_acquire).
-    ///
-    /// # Errors
-    ///
-    /// As for [`TokenBucket::try_acquire_leaving`](crate::TokenBucket::try_acquire_leaving), and
-    /// [`Denied::Full`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::{Keyed, quota};
-    ///
-    /// let tenants = Keyed::<String>::new(quota!(10 / hour));
-    /// assert!(tenants.try_acquire_leaving("acme", 6, 4).is_ok());
-    /// assert!(tenants.try_acquire_leaving("acme", 1, 4).is_err());
-    /// assert!(tenants.try_acquire("acme", 4).is_ok());
-    /// ```
-    pub fn try_acquire_leaving<Q>(
-        &self,
-        key: &Q,
-        permits: u64,
-        reserve: u64,
-    ) -> Result<Grant, Denied>
-    where
-        Q: AsKey<K> + ?Sized,
-        O: Observe<Q>,
-    {
-        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
-        self.spend_by(key, Request::All { permits, reserve }, charge)
-    }
-
-    /// Returns the answer that [`try_acquire_leaving`](Keyed::try_acquire_leaving) would give now, as
-    /// [`peek`](Keyed::peek) does that of `try_acquire`.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied::Wait`] and [`Denied::TooLarge`].
-    pub fn peek_leaving<Q>(&self, key: &Q, permits: u64, reserve: u64) -> Result<Grant, Denied>
-    where
-        Q: AsKey<K> + ?Sized,
-    {
-        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
-        let answer = self.store.look(self.place(key), key, |terms, state, now_nanos| {
-            Buckets::<C, T>::take::<false, _>(terms, state, now_nanos, charge)
-        });
-        let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
-        answer
-    }
-
     /// Takes all of `permits` for the key, on credit if need be, down to the quota's debt.
     ///
     /// In all else the same as [`try_acquire`](Keyed::try_acquire).

@@ -6,10 +6,11 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::limiter::Limiter;
+use crate::limiter::leaving::Leaving;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::per_key::{Answer, Engine, RenewedTerms};
+use super::per_key::{Answer, Engine, LeavingPerKey, RenewedTerms};
 
 /// A limiter of its own for each key, made by a function of the key.
 ///
@@ -130,6 +131,27 @@ where
 
     fn renewed_terms(&self, (): &(), _: u64, _: u64) -> Option<RenewedTerms<()>> {
         None
+    }
+}
+
+impl<K, L, F, C> LeavingPerKey<K> for Each<L, F, C>
+where
+    L: Leaving,
+    F: Fn(&K) -> L,
+    C: Clock,
+{
+    fn acquire_leaving<const SPEND: bool>(
+        &self,
+        (): &(),
+        state: &Box<L>,
+        (permits, reserve): (u64, u64),
+        _: u64,
+    ) -> Answer {
+        Answer::Said(if SPEND {
+            state.try_acquire_leaving(permits, reserve)
+        } else {
+            state.peek_leaving(permits, reserve)
+        })
     }
 }
 

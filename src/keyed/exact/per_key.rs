@@ -27,6 +27,37 @@ pub trait PerKey<K>: Engine<K> {}
 
 impl<K, L: Engine<K>> PerKey<K> for L {}
 
+/// A limiter of keys that can leave a reserve to each: [`Buckets`](crate::keyed::Buckets), or
+/// [`Each`](crate::keyed::Each) of a [`Leaving`](crate::share::Leaving). It cannot be implemented elsewhere.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::keyed::{Each, LeavingPerKey};
+/// use sluicegate::{FixedWindow, Keyed, rate};
+///
+/// /// Returns whether a request of less importance leaves half of ten to others of its tenant.
+/// fn admits<L: LeavingPerKey<String>>(tenants: &Keyed<String, L>, tenant: &str) -> bool {
+///     tenants.try_acquire_leaving(tenant, 1, 5).is_ok()
+/// }
+///
+/// let window = |_: &String| FixedWindow::new(rate!(10 / day)).expect("a small limit");
+/// let tenants = Keyed::<String, _>::with(Each::new(window));
+/// assert_eq!((0..10).filter(|_| admits(&tenants, "acme")).count(), 5);
+/// assert!(tenants.try_acquire("acme", 5).is_ok());
+/// ```
+pub trait LeavingPerKey<K>: PerKey<K> {
+    /// Takes the first number of permits, or none unless the second one remains; unless `SPEND`, only returns the answer.
+    #[doc(hidden)]
+    fn acquire_leaving<const SPEND: bool>(
+        &self,
+        terms: &Self::Terms,
+        state: &Self::State,
+        permits_and_reserve: (u64, u64),
+        now_nanos: u64,
+    ) -> Answer;
+}
+
 /// The answer of a limiter for a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {

@@ -6,6 +6,7 @@ use core::hash::Hash;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
+use crate::keyed::keyed_leaving::KeyedLeaving;
 use crate::keyed::keyed_limiter::KeyedLimiter;
 use crate::time::clock::Clock;
 
@@ -84,5 +85,21 @@ where
 
     fn healed(&self) -> u64 {
         self.store.healed()
+    }
+}
+
+/// Each call is the store's, as long as nobody stands in line for the key. Those in line leave no reserve.
+impl<S, K, C> KeyedLeaving<K> for QueuedKeys<S, K, C>
+where
+    S: KeyedLeaving<K>,
+    K: ToOwned<Owned: Hash + Eq + Send + Sync> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+{
+    fn try_acquire_leaving(&self, key: &K, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.unless_gated(key, permits)?.try_acquire_leaving(key, permits, reserve)
+    }
+
+    fn peek_leaving(&self, key: &K, permits: u64, reserve: u64) -> Result<Grant, Denied> {
+        self.unless_gated(key, permits)?.peek_leaving(key, permits, reserve)
     }
 }

@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::bucket::charge::{all_of, up_to};
+use crate::bucket::charge::{all_of, leaving, up_to};
 use crate::bucket::terms::Terms;
-use crate::keyed::exact::per_key::{Answer, Engine, RenewedTerms};
+use crate::keyed::exact::per_key::{Answer, Engine, LeavingPerKey, RenewedTerms};
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
@@ -156,6 +156,19 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
             return None;
         }
         Some(renewed_terms(terms, horizon_nanos, now_nanos))
+    }
+}
+
+impl<K, C: Clock, T: Tier<K>> LeavingPerKey<K> for Buckets<C, T> {
+    fn acquire_leaving<const SPEND: bool>(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        (permits, reserve): (u64, u64),
+        now_nanos: u64,
+    ) -> Answer {
+        let charge = move |terms: &Terms, balance| leaving(permits, reserve, terms, balance);
+        Self::take::<SPEND, _>(terms, state, now_nanos, charge)
     }
 }
 
