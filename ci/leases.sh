@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Leases, by hand: nodes by the real scripts in a simulated time, with faults, in more steps than the tests have; and
-# mutants of the limiter, and of shares of tenants (crates/redis/mutants.toml), all of which the tests have to catch.
+# mutants of the limiter, of shares of tenants and of reserves (crates/redis/mutants.toml), all of which the tests have to catch.
 #
 #   ci/leases.sh            a million steps, then the mutants
 #   ci/leases.sh 10000000   that many
@@ -30,7 +30,7 @@ unset SLUICEGATE_LEASE_STEPS
 failed=0 count=0
 for mutant in $("$mutator" names "$table"); do
     "$mutator" apply "$table" "$mutant" "$copy"
-    case $mutant in shares-*) tests=shares ;; *) tests=leases ;; esac
+    case $mutant in shares-*) tests=shares ;; reserve-*) tests=reserves ;; *) tests=leases ;; esac
     # It may go round without end.
     if ! (cd "$copy" && cargo build -q -p sluicegate-redis --tests 2>/dev/null); then
         echo "leases: $mutant does not build" >&2

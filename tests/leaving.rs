@@ -327,7 +327,7 @@ fn a_hot_key_keeps_its_reserve_in_the_store_whatever_is_prepaid() {
 #[test]
 fn callers_in_line_for_a_key_go_before_those_that_leave_a_reserve() {
     let clock = ManualClock::new();
-    let store = Keyed::<u64, _>::with(Buckets::with_clock(quota!(2 / second), &clock));
+    let store = Keyed::<u64, _>::with_clock(quota!(2 / second), &clock);
     let keys = QueuedKeys::<_, u64, _>::with_clock(store, &clock);
     keys.try_acquire(&7, 2).unwrap();
     let mut waiting = Box::pin(keys.acquire(&7, 1));

@@ -100,7 +100,9 @@ limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount
     let tenants = registry.keyed("tenants").unwrap();
     (0..3).for_each(|_| _ = tenants.try_acquire(b"ada", 1));
     let classes = registry.keyed("classes").unwrap();
-    ["ada", "a", "b", "c"].iter().for_each(|user| _ = classes.try_acquire(user, 1));
+    for user in ["ada", "a", "b", "c"] {
+        _ = classes.try_acquire(user, 1);
+    }
     let trial = registry.limiter("trial").unwrap();
     (0..4).for_each(|_| _ = trial.try_acquire(1).unwrap());
     let bucket = TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock));
@@ -120,7 +122,9 @@ limiters.tenants = { policy = "shares", key = "user", limit = 4, rate = { amount
     let bucket_of_classes = TokenBucket::with_clock(quota, Arc::clone(&clock));
     let priorities = Priorities::by_percent(bucket_of_classes, [("user", 0), ("batch", 50)]);
     let priorities = Arc::new(priorities.unwrap().counted());
-    [1, 1, 1, 0].iter().for_each(|class| _ = priorities.try_acquire(*class, 1));
+    for class in [1, 1, 1, 0] {
+        _ = priorities.try_acquire(class, 1);
+    }
     let publisher = Publisher::new()
         .shares("own tenants", &shares)
         .priorities("own classes", &priorities)

@@ -1,5 +1,6 @@
 //! Limiters of policies, on the servers that the policies name.
 
+mod classes;
 mod fit;
 mod kinds;
 mod names;
@@ -15,13 +16,14 @@ use std::time::Duration;
 
 use sluicegate::Quota;
 use sluicegate_policy::{
-    ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore, RemoteFailure,
-    RemoteFuture, RemoteLimits, Room, ServerStatistics, ShareGroup,
+    ClassPolicy, ConnectError, Connector, Kind, LimiterPolicy, OnFailure, RedisStore,
+    RemoteFailure, RemoteFuture, RemoteLimits, Room, ServerStatistics, ShareGroup,
 };
 use tokio::runtime::Handle;
 
+use self::classes::Classes;
 pub(crate) use self::kinds::{limit_of, shares_of};
-use self::kinds::{share, share_of_tenants};
+use self::kinds::{share, share_of_classes, share_of_tenants};
 use self::names::{KeyNames, key_space};
 use self::on_server::{Limits, OnServer};
 use self::servers::{Connected, Known, Server, Servers};
@@ -46,7 +48,8 @@ use crate::{
 /// such as `path+user`; and the whole is `global` for `key = "all"`. Characters that could leave the braces are
 /// escaped: see [`KeySpace`](crate::KeySpace). Of a key that is longer than 150 bytes its SHA-1 is kept, after `#`, so that no client can fill
 /// the server by long keys. A tenant of shares has `app:tenants:sh:{app:tenants}:assured:named:user:ada`, since all of them are on
-/// one node; `others` instead of `named` is for tenants that no group of the policy names.
+/// one node; `others` instead of `named` is for tenants that no group of the policy names. All classes of `priorities` have one key,
+/// `app:calls:tb:{all}`.
 ///
 /// # Examples
 ///
@@ -270,6 +273,32 @@ impl RedisConnector {
             fallback,
         })
     }
+
+    /// Returns the classes of a policy.
+    fn classes(
+        &self,
+        policy: &LimiterPolicy,
+        store: &RedisStore,
+        (quota, classes): (Quota, &[ClassPolicy]),
+    ) -> Result<Classes, ConnectError> {
+        let limit = limit_of(&policy.kind)?;
+        let keys = key_space(store, policy)?;
+        let server = self.server(store, limit.script(), &keys)?;
+        let fallback = match store.on_failure {
+            OnFailure::Closed => Unanswered::Closed,
+            OnFailure::Open => Unanswered::Open { limit: quota.burst() },
+            OnFailure::Share { machines } => {
+                Unanswered::Local(Box::new(share_of_classes(quota, classes, machines)?))
+            }
+        };
+        Ok(Classes {
+            server: store.shown_url(),
+            prefix: store.prefix.clone(),
+            limiter: RedisLimiter::new(limit, keys, server),
+            kind: policy.kind.clone(),
+            fallback,
+        })
+    }
 }
 
 impl Connector for RedisConnector {
@@ -288,6 +317,13 @@ impl Connector for RedisConnector {
         }
         if let Kind::Shares { quota, groups } = &policy.kind {
             return Ok(Some(Arc::new(self.tenants(policy, store, (*quota, groups.as_slice()))?)));
+        }
+        if let Kind::Priorities { quota, classes } = &policy.kind {
+            return Ok(Some(Arc::new(self.classes(
+                policy,
+                store,
+                (*quota, classes.as_slice()),
+            )?)));
         }
         let on_server = OnServer {
             server: store.shown_url(),

@@ -62,6 +62,30 @@ impl Fallback {
     }
 }
 
+impl Fallback {
+    /// Returns the answer to a request that leaves `reserve` permits. A limiter of this machine is looked at first: between that
+    /// and the answer another caller may take a part of the reserve.
+    pub(crate) fn answer_leaving(
+        &self,
+        (verb, key): (Verb, &str),
+        (permits, reserve): (u64, u64),
+        limit: u64,
+    ) -> Option<Result<Grant, Denied>> {
+        if permits > 0
+            && let Fallback::Local(limiter) = self
+            && let Err(denied) = limiter.peek(key, permits.saturating_add(reserve))
+        {
+            return Some(Err(match denied {
+                Denied::TooLarge { limit, which } => {
+                    Denied::TooLarge { limit: limit.saturating_sub(reserve), which }
+                }
+                denied => denied,
+            }));
+        }
+        self.answer(verb, key, permits, limit)
+    }
+}
+
 impl fmt::Debug for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

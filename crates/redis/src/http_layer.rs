@@ -9,7 +9,9 @@ use sluicegate::share::ShareGrant;
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::layer::{All, RemoteError, RemoteLimiter};
 
-use crate::{LeasedLimiter, RedisLimiter, RedisShares, RunScript, TryAcquireError};
+use crate::{
+    LeasedLimiter, RedisLimiter, RedisPriorities, RedisShares, RunScript, TryAcquireError,
+};
 
 /// The key of all requests together.
 const GLOBAL: &str = "global";
@@ -99,6 +101,24 @@ macro_rules! remote {
 
 remote!(RedisLimiter, RunScript);
 remote!(LeasedLimiter, RunScript + 'static);
+
+/// Keys are names of classes. A name that no class has is that of the last one, so a layer has to find it in something that a
+/// client cannot write, as for `ByPriority` of `sluicegate-http`.
+impl<R: RunScript> RemoteLimiter<str> for RedisPriorities<R> {
+    type Error = TryAcquireError;
+
+    async fn try_acquire(
+        &self,
+        class: &str,
+        permits: u64,
+    ) -> Result<Grant, RemoteError<TryAcquireError>> {
+        answer(RedisPriorities::try_acquire(self, self.index(class), permits).await)
+    }
+
+    fn class(&self, class: &str) -> Option<&str> {
+        self.classes().get(self.index(class)).map(|class| &*class.name)
+    }
+}
 
 /// [`RedisShares`] behind a layer for web servers: a `Remote` limiter whose keys are tenants.
 ///
@@ -197,6 +217,24 @@ mod tests {
         assert_eq!(ask(&other).await.unwrap().remaining(), 1);
         // Another client cannot name the digest, and so take that one's permits.
         assert_eq!(ask(&digest(&other)).await.unwrap().remaining(), 1);
+    }
+
+    #[tokio::test]
+    async fn classes_behind_a_layer_leave_their_reserves_and_are_named() {
+        let server = Server::start();
+        let limit = RedisLimit::token_bucket(quota!(4 / day)).unwrap();
+        let keys = KeySpace::new("app").unwrap();
+        let limiter = RedisLimiter::new(limit, keys, Async::new(server.client()));
+        let classes =
+            RedisPriorities::by_percent(limiter, [("pages", 0), ("exports", 50)]).unwrap();
+        let ask = async |class: &str| RemoteLimiter::<str>::try_acquire(&classes, class, 1).await;
+        assert_eq!(RemoteLimiter::<str>::class(&classes, "pages"), Some("pages"));
+        for class in ["exports", "anything"] {
+            assert_eq!(RemoteLimiter::<str>::class(&classes, class), Some("exports"));
+            ask(class).await.unwrap();
+        }
+        assert!(matches!(ask("exports").await, Err(RemoteError::Denied(_))));
+        assert_eq!(ask("pages").await.unwrap().remaining(), 1);
     }
 
     #[tokio::test]

@@ -47,6 +47,7 @@ mod key_space;
 mod lease;
 mod limit;
 mod limiter;
+mod priorities;
 mod request;
 mod reservation;
 mod run_script;
@@ -74,6 +75,7 @@ pub use crate::lease::{
 };
 pub use crate::limit::RedisLimit;
 pub use crate::limiter::RedisLimiter;
+pub use crate::priorities::RedisPriorities;
 pub use crate::reservation::RedisReservation;
 #[cfg(feature = "async")]
 pub use crate::run_script::Async;

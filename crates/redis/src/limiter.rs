@@ -86,6 +86,25 @@ impl<R> RedisLimiter<R> {
     }
 }
 
+impl<R> RedisLimiter<R> {
+    /// Returns the answer to a request that leaves a reserve: the server's, or that of the fallback if there is none.
+    fn answer_leaving(
+        &self,
+        asked: (Verb, &str),
+        permits: (u64, u64),
+        answer: Result<Result<Grant, Denied>, StoreError>,
+    ) -> Result<Grant, TryAcquireError> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(failure) => {
+                let limit = self.limit().limit();
+                self.fallback.answer_leaving(asked, permits, limit).ok_or(failure)?
+            }
+        };
+        Ok(answer?)
+    }
+}
+
 /// # For callers in tasks
 impl<R: RunScript> RedisLimiter<R> {
     /// Takes all of `permits` for the key, or none. A request for 0 permits is always granted.
@@ -128,6 +147,55 @@ impl<R: RunScript> RedisLimiter<R> {
     /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
     pub async fn peek(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
         self.decide(Verb::Peek, key, permits).await?.result()
+    }
+
+    /// Takes all of `permits` for the key, or none if fewer than `reserve` would remain to it.
+    ///
+    /// The decision and the grant are one step on the server: no other caller comes in between. A reserve is no reservation:
+    /// [`try_acquire`](RedisLimiter::try_acquire) may take it. A [`Fallback::Local`] decides in two steps, so callers of this
+    /// machine that ask at the same time may leave less.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](RedisLimiter::try_acquire) of `permits` and `reserve` together. The limit of a
+    /// [`Denied::TooLarge`] is without the reserve.
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
+    pub async fn try_acquire_leaving(
+        &self,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        self.leaving(Verb::Take, key, permits, reserve).await
+    }
+
+    /// Returns the answer that [`try_acquire_leaving`](RedisLimiter::try_acquire_leaving) would give. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_leaving`](RedisLimiter::try_acquire_leaving).
+    pub async fn peek_leaving(
+        &self,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        self.leaving(Verb::Peek, key, permits, reserve).await
+    }
+
+    async fn leaving(
+        &self,
+        verb: Verb,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        let request = self.keyed.leaving(key, verb, permits, reserve)?;
+        let answer = self.send(&request).await.and_then(|reply| request.answer(&reply));
+        self.answer_leaving((verb, key), (permits, reserve), answer)
     }
 
     /// Does what `verb` says, and tells whether the server has answered or the fallback.
@@ -202,6 +270,46 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
     /// The same as for [`try_acquire`](RedisLimiter::try_acquire).
     pub fn peek_blocking(&self, key: &str, permits: u64) -> Result<Grant, TryAcquireError> {
         self.decide_blocking(Verb::Peek, key, permits)?.result()
+    }
+
+    /// Does the same as [`try_acquire_leaving`](RedisLimiter::try_acquire_leaving). Blocks until the server answers.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_leaving`](RedisLimiter::try_acquire_leaving).
+    pub fn try_acquire_leaving_blocking(
+        &self,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        self.leaving_blocking(Verb::Take, key, permits, reserve)
+    }
+
+    /// Does the same as [`peek_leaving`](RedisLimiter::peek_leaving). Blocks until the server answers.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_leaving`](RedisLimiter::try_acquire_leaving).
+    pub fn peek_leaving_blocking(
+        &self,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        self.leaving_blocking(Verb::Peek, key, permits, reserve)
+    }
+
+    fn leaving_blocking(
+        &self,
+        verb: Verb,
+        key: &str,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Grant, TryAcquireError> {
+        let request = self.keyed.leaving(key, verb, permits, reserve)?;
+        let answer = self.send_blocking(&request).and_then(|reply| request.answer(&reply));
+        self.answer_leaving((verb, key), (permits, reserve), answer)
     }
 
     /// Does the same as [`decide`](RedisLimiter::decide). Blocks until the server answers.

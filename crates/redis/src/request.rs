@@ -67,6 +67,33 @@ impl KeyedLimit {
         Ok(Request { needed, ..Request::new(&self.limit, name, verb, permits) })
     }
 
+    /// Prepares to take all permits or none, or only to look if it is for a [`Verb::Peek`], such that `reserve` permits remain.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`request`](KeyedLimit::request) of both together; the limit of a [`Denied::TooLarge`] is without the
+    /// reserve.
+    pub(crate) fn leaving(
+        &self,
+        key: &str,
+        verb: Verb,
+        permits: u64,
+        reserve: u64,
+    ) -> Result<Request<'_>, TryAcquireError> {
+        let limit = self.limit.limit();
+        if permits == 0 || reserve == 0 {
+            return self.request(key, verb, permits);
+        }
+        let name = self.name(key)?;
+        let needed = permits.saturating_add(reserve);
+        if needed > limit {
+            return Err(Denied::TooLarge { limit: limit.saturating_sub(reserve), which: 0 }.into());
+        }
+        let verb = if verb == Verb::Peek { "look" } else { "leave" };
+        let more = vec![reserve.to_string()];
+        Ok(Request { needed, more, ..Request::new(&self.limit, name, verb, permits) })
+    }
+
     /// Prepares to take permits for an instant that is at most `longest` away, in whole microseconds.
     ///
     /// # Errors

@@ -23,6 +23,7 @@
 //! | `give_back` | grants that are given back in part, at random |
 //! | `oracle` | slow references in exact fractions |
 //! | `other_client` | the scripts by a client that is not of the crate `redis` |
+//! | `reserves` | requests that leave a reserve, and classes, at random and on the server's clock |
 //! | `rights` | users of a server that may not run all commands |
 //! | `shares` | shares of tenants, at random beside the engine's, and on the server's clock |
 //! | `random` | each script against its reference and the engine, by random steps |
@@ -47,6 +48,7 @@ mod other_client;
 mod proxy;
 mod random;
 mod recovery;
+mod reserves;
 mod rights;
 mod scripts;
 pub(crate) mod server;

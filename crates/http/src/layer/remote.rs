@@ -12,6 +12,7 @@ use sluicegate::{Denied, Grant};
 
 use super::limit_by::LimitBy;
 use super::refusal::RefusalReason;
+use super::request_class::RequestClass;
 use super::take::{Later, Take, Taken, Turn, Waits};
 use super::timer::SharedTimer;
 use crate::fields::PolicyState;
@@ -36,6 +37,13 @@ pub trait RemoteLimiter<Q: ?Sized>: Send + Sync {
         key: &Q,
         permits: u64,
     ) -> impl Future<Output = Result<Grant, RemoteError<Self::Error>>> + Send;
+
+    /// Returns the name of the class of requests with this key, of a limit that refuses some classes before others: the layer
+    /// [tells](super::RequestClass) it. By default there are no classes.
+    fn class(&self, key: &Q) -> Option<&str> {
+        let _ = key;
+        None
+    }
 }
 
 /// The reason for which a [`RemoteLimiter`] has granted nothing.
@@ -201,6 +209,10 @@ where
 
     fn look(&self, _: &Q, _: u64) -> Result<PolicyState<'static>, RefusalReason> {
         Ok(PolicyState::UNKNOWN)
+    }
+
+    fn class(&self, key: &Q) -> Option<RequestClass> {
+        self.limiter.class(key).map(RequestClass::new)
     }
 
     fn turn(&self) -> Turn {

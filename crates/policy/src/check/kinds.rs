@@ -217,6 +217,7 @@ pub(crate) static KINDS: &[KindFields] = &[
         policy: "priorities",
         needed: &["limit", "rate", "classes"],
         about: "One bucket for all keys. Each is of a class, which leaves a reserve to more important ones.",
+        on_servers: true,
         is_common: true,
         read: |checks, given| checks.priorities(given),
         ..KIND

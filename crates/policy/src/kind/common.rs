@@ -39,9 +39,20 @@ impl Kind {
     /// without classes.
     #[must_use]
     pub fn class_of(&self, key: &[u8]) -> Option<&ClassPolicy> {
-        let Kind::Priorities { classes, .. } = self else { return None };
-        let has_key = |class: &&ClassPolicy| class.values.iter().any(|own| own.as_bytes() == key);
-        classes.iter().find(has_key).or(classes.last())
+        self.classes().get(self.class_index(key)?)
+    }
+
+    /// Returns the classes; none for a limiter without them.
+    pub(crate) fn classes(&self) -> &[ClassPolicy] {
+        let Kind::Priorities { classes, .. } = self else { return &[] };
+        classes
+    }
+
+    /// Returns the index of the class of a key.
+    pub(crate) fn class_index(&self, key: &[u8]) -> Option<usize> {
+        let has_key = |class: &ClassPolicy| class.values.iter().any(|own| own.as_bytes() == key);
+        let classes = self.classes();
+        classes.iter().position(has_key).or(classes.len().checked_sub(1))
     }
 
     /// Returns the quota that tenants share, and the permits of it that are never lent: the sum of all assured bursts.

@@ -31,7 +31,9 @@ impl Kind {
             Kind::TokenBucket { quota, initial } if *initial < quota.burst() => {
                 Some("expected a bucket that starts full")
             }
-            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => not_a_bucket(quota),
+            Kind::TokenBucket { quota, .. }
+            | Kind::LeakyMeter(quota)
+            | Kind::Priorities { quota, .. } => not_a_bucket(quota),
             Kind::LeakyMinInterval(rate) => not_a_rate(*rate),
             Kind::Gcra { interval, tolerance } => {
                 let unit = gcd(gcd(interval.as_nanos(), tolerance.as_nanos()), 1_000);
@@ -78,12 +80,9 @@ impl Kind {
                 let mut rates = std::iter::once(*quota).chain(rates.flatten()).map(Quota::rate);
                 rates.find_map(not_a_rate)
             }
-            Kind::Priorities { .. } => Some(
-                "expected another kind: a server keeps no reserves of classes, only the memory of a process does",
-            ),
             _ => Some(
                 "expected one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_window, \
-                 sliding_counter, sliding_log, weighted_log, shares",
+                 sliding_counter, sliding_log, weighted_log, shares, priorities",
             ),
         }
     }
@@ -108,6 +107,11 @@ impl Kind {
     pub fn cut_by(&self, lease: &Lease) -> Option<String> {
         if let Kind::Shares { .. } = self {
             let cause = "a lease would keep permits of one tenant from all others: expected no leases beside shares";
+            return Some(cause.to_owned());
+        }
+        if let Kind::Priorities { .. } = self {
+            let cause = "a lease would keep permits of all classes, and no class would leave its reserve: expected no leases \
+                         beside priorities";
             return Some(cause.to_owned());
         }
         let (limit, together) = (self.most_at_once(), self.comes_back_together());

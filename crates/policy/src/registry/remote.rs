@@ -22,7 +22,7 @@ use super::shadow::{Pass, Shadow, ShadowCounts};
 use super::terms::Terms;
 use super::unasked::Unasked;
 use crate::common_limiter::ShareCounters;
-use crate::{KeyField, Kind, LimiterPolicy, PermitSource, ShareCounts};
+use crate::{ClassCounts, KeyField, Kind, LimiterPolicy, PermitSource, ShareCounts};
 
 /// A client of a server, which makes the limiters of policies there.
 ///
@@ -157,12 +157,30 @@ pub(super) struct RemoteSlot {
 struct RemoteInForce {
     policy: Arc<LimiterPolicy>,
     limits: Arc<dyn RemoteLimits>,
+    /// The answers to each class of the policy.
+    classes: Box<[AnswerCounters]>,
+}
+
+impl RemoteInForce {
+    fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteInForce {
+        let classes = policy.kind.classes().iter().map(|_| AnswerCounters::new()).collect();
+        RemoteInForce { policy, limits, classes }
+    }
+
+    /// Counts an answer to the class of the key, if the policy has classes.
+    fn count(&self, key: &str, permits: u64, answer: Result<&Grant, &Denied>) {
+        if let Some(class) = self.policy.kind.class_index(key.as_bytes())
+            && let Some(answers) = self.classes.get(class)
+        {
+            answers.count(permits, answer);
+        }
+    }
 }
 
 impl RemoteSlot {
     pub(super) fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteSlot {
         RemoteSlot {
-            in_force: ArcSwap::from_pointee(RemoteInForce { policy, limits }),
+            in_force: ArcSwap::from_pointee(RemoteInForce::new(policy, limits)),
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
             fallbacks: Fallbacks::default(),
@@ -192,9 +210,21 @@ impl RemoteSlot {
         is_of_shares.then(|| self.granted.counts())
     }
 
+    /// Returns the answers to each class of requests since the policy is in force, if keys tell classes.
+    pub(super) fn class_counts(&self) -> Vec<ClassCounts> {
+        let in_force = self.in_force.load();
+        let classes = in_force.policy.kind.classes().iter().zip(&in_force.classes);
+        classes
+            .map(|(class, answers)| ClassCounts {
+                name: class.name.clone(),
+                counts: answers.counts(),
+            })
+            .collect()
+    }
+
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.
     pub(super) fn enforce(&self, policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) {
-        self.in_force.store(Arc::new(RemoteInForce { policy, limits }));
+        self.in_force.store(Arc::new(RemoteInForce::new(policy, limits)));
     }
 
     pub(super) fn set_removed(&self, is_removed: bool) {
@@ -327,6 +357,9 @@ impl RemoteHandle {
                 }
                 if is_asked && let (Ok(_), Some(source)) = (&answer, source) {
                     self.slot.granted.count(source, permits);
+                }
+                if is_asked {
+                    in_force.count(key, permits, answer.as_ref());
                 }
                 if is_asked
                     && let Some(answers) = self.slot.answers.get()

@@ -126,7 +126,7 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
             fallbacks: Some(slot.fallbacks.counts()),
             leases: slot.leases(),
             shares: slot.share_counts(),
-            classes: Vec::new(),
+            classes: slot.class_counts(),
             state: None,
             waiting: 0,
             keys: None,

@@ -6,7 +6,7 @@ use sluicegate::clock::MonotonicClock;
 use sluicegate::keyed::{Buckets, WhenFull};
 use sluicegate::share::Share;
 use sluicegate::{ConfigError, Keyed, Quota, Rate, Refill};
-use sluicegate_policy::{CommonLimiter, ConnectError, Kind, ShareGroup};
+use sluicegate_policy::{ClassPolicy, CommonLimiter, ConnectError, Kind, ShareGroup};
 
 use crate::{KeySpace, RedisLimit, RedisShares, share_of};
 
@@ -16,9 +16,9 @@ const FALLBACK_KEYS: usize = 100_000;
 /// Returns the limit of a kind as the scripts enforce it.
 pub(crate) fn limit_of(kind: &Kind) -> Result<RedisLimit, ConnectError> {
     let limit = match kind {
-        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
-            RedisLimit::token_bucket(*quota)
-        }
+        Kind::TokenBucket { quota, .. }
+        | Kind::LeakyMeter(quota)
+        | Kind::Priorities { quota, .. } => RedisLimit::token_bucket(*quota),
         Kind::Gcra { interval, tolerance } => RedisLimit::gcra(*interval, *tolerance),
         Kind::LeakyMinInterval(rate) => {
             RedisLimit::token_bucket(Quota::new(*rate).with_burst(1).map_err(config)?)
@@ -92,8 +92,25 @@ pub(super) fn share_of_tenants(
     }
     let quota = part(quota)?;
     let quota = quota.with_burst(quota.burst().max(kept)).map_err(config)?;
-    let clock = Arc::new(MonotonicClock::new());
-    match CommonLimiter::new(&Kind::Shares { quota, groups: own }, clock) {
+    common(&Kind::Shares { quota, groups: own })
+}
+
+/// Returns this machine's share of a limit with classes, which leave their share of each reserve, rounded up; but no class
+/// leaves all of it.
+pub(super) fn share_of_classes(
+    quota: Quota,
+    classes: &[ClassPolicy],
+    machines: u32,
+) -> Result<CommonLimiter, ConnectError> {
+    let quota = share_of(quota, machines).map_err(config)?;
+    let reserve = |of_all: u64| of_all.div_ceil(machines.max(1).into()).min(quota.burst() - 1);
+    let own =
+        |class: &ClassPolicy| ClassPolicy { reserve: reserve(class.reserve), ..class.clone() };
+    common(&Kind::Priorities { quota, classes: classes.iter().map(own).collect() })
+}
+
+fn common(kind: &Kind) -> Result<CommonLimiter, ConnectError> {
+    match CommonLimiter::new(kind, Arc::new(MonotonicClock::new())) {
         Ok(Some(limiter)) => Ok(limiter),
         Ok(None) => Err(ConnectError("no machine has a share of such a limit".to_owned())),
         Err(error) => Err(ConnectError(format!("no machine has a share of it: {error}"))),

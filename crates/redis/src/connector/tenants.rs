@@ -58,7 +58,7 @@ impl Groups {
 
 impl Unanswered {
     /// Returns the answer; nothing if it is closed.
-    fn answer(&self, verb: RemoteVerb, key: &str, permits: u64) -> Option<RemoteAnswer> {
+    pub(super) fn answer(&self, verb: RemoteVerb, key: &str, permits: u64) -> Option<RemoteAnswer> {
         let (answer, source) = match self {
             Unanswered::Closed => return None,
             Unanswered::Open { limit } => {

@@ -74,6 +74,7 @@ end
 -- Returns the permits that have to be left for a grant.
 local function needed()
   if verb == 'lease' then return argument(1) end
+  if verb == 'leave' or verb == 'look' then return permits + argument(1) end
   return verb == 'up_to' and 1 or permits
 end
 

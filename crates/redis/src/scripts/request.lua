@@ -14,7 +14,9 @@
 --   take       takes all permits or none
 --   up_to      takes at least one
 --   lease      takes at least as many as its argument says
+--   leave      takes all permits or none, such that as many as its argument says remain
 --   peek       takes nothing
+--   look       takes nothing, and answers as leave
 --   reserve    takes all for an instant at which they are earned, if that is at most so many microseconds away
 --   charge     takes as many as a debt, or a count, has room for
 --   give_back  gives permits of a grant back, which its reply has described
@@ -30,7 +32,7 @@
 local key, terms, verb = KEYS[1], ARGV[1], ARGV[2] or 'take'
 local permits = tonumber(ARGV[3] or 1)
 -- True if nothing is to be written.
-local is_look = verb == 'peek'
+local is_look = verb == 'peek' or verb == 'look'
 
 local is_test = (ARGV[4] or '') ~= ''
 

@@ -1,8 +1,10 @@
 //! Shares of tenants, and classes of requests that leave a reserve.
 
 use http::Extensions;
+use sluicegate::Grant;
+use sluicegate::penalty::Standing;
 use sluicegate::share::{Priorities, Share, ShareGrant, Shares};
-use sluicegate_http::layer::{ByPriority, ByShare};
+use sluicegate_http::layer::{ByPriority, ByShare, Remote, RemoteError, RemoteLimiter};
 
 use super::*;
 
@@ -174,4 +176,39 @@ fn base64(text: &str) -> &str {
         "exports" => "ZXhwb3J0cw==",
         other => panic!("not written down: {other}"),
     }
+}
+
+/// Classes whose decisions are made elsewhere, where exports are denied.
+struct Elsewhere;
+
+impl RemoteLimiter<str> for Elsewhere {
+    type Error = Infallible;
+
+    async fn try_acquire(
+        &self,
+        class: &str,
+        permits: u64,
+    ) -> Result<Grant, RemoteError<Infallible>> {
+        let standing = Standing::new(10, 5, Duration::from_secs(5));
+        match class {
+            "pages" => Ok(standing.grant(permits)),
+            _ => Err(standing.denial(permits, Duration::from_secs(1)).into()),
+        }
+    }
+
+    fn class(&self, class: &str) -> Option<&str> {
+        Some(if class == "pages" { "pages" } else { "exports" })
+    }
+}
+
+#[tokio::test]
+async fn a_class_of_a_limit_elsewhere_is_told_in_the_same_way() {
+    let remote = Remote::new(Elsewhere, Duration::from_secs(600));
+    let limit = Limit::per_key(remote, |request| request.uri.path().trim_start_matches('/').into());
+    let layer = RateLimitLayer::new(limit.tell_class());
+    let extensions = served(&layer, to("/pages")).await.unwrap();
+    assert_eq!(extensions.get::<RequestClass>().unwrap().as_str(), "pages");
+    let refused = Server::new(layer).send(to("/anything")).await;
+    let problem = Problem::from_json(refused.body()).unwrap();
+    assert_eq!(problem.class.as_deref(), Some("exports"));
 }

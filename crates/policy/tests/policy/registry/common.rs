@@ -165,8 +165,8 @@ fn answers_are_counted_by_class() {
     let taken = handle.try_acquire_up_to("anything", 1_000).unwrap().permits();
     assert!(handle.try_acquire("anything", 1).is_err());
     let counts = names(&registry);
-    let named = |name: &str, permits, denied| (name.to_owned(), permits, denied);
-    let expected = [named("critical", 0, 0), named("normal", 0, 0), named("batch", taken, 1)];
+    let expected = [("critical", 0, 0), ("normal", 0, 0), ("batch", taken, 1)];
+    let expected = expected.map(|(name, permits, denied)| (name.to_owned(), permits, denied));
     assert_eq!(counts, expected, "looks for a number are not counted");
     assert!(registry.statistics()[0].shares.is_none());
 }

@@ -1,4 +1,4 @@
-//! Shares of tenants in policies.
+//! Shares of tenants, and classes of requests, in policies.
 
 use std::sync::Arc;
 
@@ -155,15 +155,97 @@ async fn while_the_server_is_away_on_failure_answers_for_tenants_too() {
 }
 
 #[tokio::test]
-async fn shares_are_on_the_server_of_all_and_priorities_are_refused_there() {
+async fn shares_and_priorities_are_on_the_server_of_all_and_have_no_leases() {
     let server = Server::start();
     let lease = Some(sluicegate_policy::Lease::of_processes(2));
     let store = RedisStore { lease, ..RedisStore::new(server.url()) };
     let connector = || Arc::new(RedisConnector::new(Handle::current()).by_default(store.clone()));
     let registry = Registry::connected(policies(&tenants(20, 2)), connector()).unwrap();
     assert!(registry.remote("a").unwrap().leases().is_none());
-    let text = "[limiters.a]\nkey = \"user\"\npolicy = \"priorities\"\nlimit = 10\n\
-                rate = { amount = 1, interval = \"1 day\" }\nclasses = [{ name = \"b\" }]\n";
-    let error = Registry::connected(policies(text), connector()).unwrap_err().to_string();
-    assert!(error.contains("a server keeps no reserves of classes"), "{error}");
+    let registry = Registry::connected(policies(CLASSES), connector()).unwrap();
+    assert!(registry.remote("a").unwrap().leases().is_none());
+}
+
+/// A limit of 10, of which batches leave half and others two.
+const CLASSES: &str = r#"
+[limiters.a]
+key = { header = "x-class" }
+policy = "priorities"
+limit = 10
+rate = { amount = 1, interval = "10 days" }
+classes = [
+    { name = "critical", values = ["pay", "health"] },
+    { name = "normal", reserve = 2 },
+    { name = "batch", reserve_percent = 50 },
+]
+"#;
+
+/// Returns what is left for the key after permits were taken, or nothing if they are denied.
+async fn left_after(handle: &RemoteHandle, key: &str, permits: u64) -> Option<u64> {
+    match handle.try_pass_with(key, permits).await {
+        Ok(pass) => Some(pass.pass.grant().remaining()),
+        Err(RemoteRefusal::Denied { .. }) => None,
+        Err(error) => panic!("{key}: {error}"),
+    }
+}
+
+#[tokio::test]
+async fn classes_of_several_machines_leave_their_reserves_to_others() {
+    let server = Server::start();
+    let machines = [(); 2].map(|()| registry(CLASSES, &on(&server)));
+    let [one, other] = machines.each_ref().map(|machine| machine.remote("a").unwrap());
+    assert_eq!(one.peek("report", 5).await.unwrap().pass.grant().remaining(), 0);
+    assert_eq!(left_after(&one, "report", 3).await, Some(2));
+    assert_eq!(left_after(&other, "batch", 2).await, Some(0));
+    assert_eq!(left_after(&one, "batch", 1).await, None);
+    let large = other.try_pass_with("batch", 6).await.unwrap_err();
+    assert!(large.to_string().contains("the limit of 5"), "{large}");
+    assert_eq!(left_after(&other, "normal", 2).await, Some(1));
+    assert_eq!(left_after(&one, "normal", 2).await, None);
+    assert_eq!(left_after(&one, "pay", 3).await, Some(0));
+    let counts = machines.each_ref().map(|machine| {
+        let classes = machine.statistics().remove(0).classes;
+        let counts = classes.into_iter().map(|class| (class.counts.permits, class.counts.denied));
+        counts.collect::<Vec<_>>()
+    });
+    assert_eq!(counts, [[(3, 0), (0, 1), (3, 1)], [(0, 0), (2, 0), (2, 1)]]);
+
+    let name = one.name_of("pay");
+    assert!(name.starts_with("app:a:tb:{all} on redis://"), "{name}");
+    let names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut server.connection()).unwrap();
+    assert_eq!(names, ["app:a:tb:{all}"]);
+    one.reset("anything").await.unwrap();
+    assert_eq!(left_after(&other, "batch", 5).await, Some(0));
+    // Other reserves are in force at once, and what was used counts.
+    let text = CLASSES.replace("reserve_percent = 50", "reserve = 4");
+    let text = format!("{text}store = {{ {} }}\n", on(&server));
+    let events = machines[0].reload(policies(&text)).unwrap();
+    assert!(matches!(events[..], [sluicegate_policy::Event::Changed { .. }]), "{events:?}");
+    assert_eq!(left_after(&one, "batch", 1).await, Some(0));
+}
+
+#[tokio::test]
+async fn while_the_server_is_away_on_failure_answers_for_classes_too() {
+    let refused = async |on_failure: &str| {
+        let mut server = Server::start();
+        let store = format!("{}, pause = \"1 h\", on_failure = {on_failure}", on(&server));
+        server.kill();
+        registry(CLASSES, &store).remote("a").unwrap()
+    };
+    let closed = refused("\"closed\"").await;
+    assert!(matches!(closed.try_pass("pay").await, Err(RemoteRefusal::Failed(_))));
+    let open = refused("\"open\"").await;
+    for _ in 0..9 {
+        assert!(open.try_pass_with("batch", 5).await.unwrap().is_fallback);
+    }
+    // A third of 10, of which batches leave two and others one.
+    let share = refused("{ share = 3 }").await;
+    assert_eq!(left_after(&share, "batch", 1).await, Some(0));
+    assert_eq!(left_after(&share, "batch", 1).await, None);
+    assert_eq!(left_after(&share, "normal", 1).await, Some(0));
+    assert_eq!(left_after(&share, "pay", 1).await, Some(0));
+    // More machines than permits: none of them leaves all that it has.
+    let share = refused("{ share = 1000 }").await;
+    assert_eq!(left_after(&share, "batch", 1).await, Some(0));
+    assert_eq!(left_after(&share, "pay", 1).await, None);
 }
