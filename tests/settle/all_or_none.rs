@@ -106,6 +106,35 @@ fn grants_of_every_kind_come_back_unless_all_of_them_are_kept() {
     check(take, || keys.peek(&7, 0).unwrap().balance());
 }
 
+/// What others have taken since stays theirs, and nothing is lost where a limiter is settled.
+#[test]
+fn beside_other_callers_a_grant_comes_back_as_far_as_its_limiter_takes_it_back() {
+    fn give_back<G: Revocable>(
+        limiter: &dyn Limiter,
+        grant: Result<G, Denied>,
+        wait: Duration,
+        clock: &ManualClock,
+    ) -> (bool, i64) {
+        let mut all = AllOrNone::new();
+        all.add(grant).unwrap();
+        limiter.try_acquire(3).unwrap();
+        clock.advance(wait);
+        (all.give_back(), balance(limiter))
+    }
+    let clock = ManualClock::new();
+    let settles = SettleableBucket::with_clock(quota!(10 / hour), &clock);
+    let bucket = TokenBucket::with_clock(quota!(10 / hour), &clock);
+    let window = FixedWindow::with_clock(rate!(10 / hour), &clock).unwrap();
+    let back = [
+        give_back(&settles, settles.try_acquire_settleable(4), Duration::ZERO, &clock),
+        give_back(&bucket, bucket.try_acquire_revocable(4), Duration::ZERO, &clock),
+        give_back(&window, window.try_acquire_settleable(4), Duration::ZERO, &clock),
+        // The window ends that was charged.
+        give_back(&window, window.try_acquire_settleable(4), 3_600 * SECOND, &clock),
+    ];
+    assert_eq!(back, [(true, 7), (false, 3), (true, 7), (false, 10)]);
+}
+
 /// Notes that it was given back, and may panic then.
 struct Noted<'n> {
     which: u32,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluicegate::Grant;
 use sluicegate::keyed::KeyEstimate;
-use sluicegate::settle::{Settled, Unpaid};
+use sluicegate::settle::{AllOrNone, Settled, Unpaid};
 
 use super::BoxedSettle;
 use super::levels::{Levels, Store};
@@ -160,10 +160,8 @@ impl<const A: usize> Admitted<'_, A> {
     ///
     /// As much comes back as of an estimate that is settled with 0. Locks a part of each level's store
     /// shared, one after the other. Does not allocate.
-    pub fn cancel(mut self) {
-        for estimate in &mut self.parts {
-            estimate.give_back(u64::MAX);
-        }
+    pub fn cancel(self) {
+        AllOrNone::from(self.parts).give_back();
     }
 }
 
