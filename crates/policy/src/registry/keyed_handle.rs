@@ -74,7 +74,7 @@ impl KeyedHandle {
     /// the clock.
     #[must_use]
     pub fn lendable(&self) -> Option<u64> {
-        self.keys.place().in_force().limiter.lendable()
+        self.keys.place().in_force().limiter.common()?.lendable()
     }
 
     /// Takes the store in force for the handle's own, so that its calls cost least. Without effect if

@@ -21,9 +21,7 @@ use super::change::Steps;
 use super::clocks::Clocks;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::SharedClock;
-use crate::{
-    ClassCounts, CommonGrant, CommonLimiter, Kind, LimiterPolicy, Room, ShareCounts, Unbuildable,
-};
+use crate::{CommonGrant, CommonLimiter, Kind, LimiterPolicy, Room, Unbuildable};
 
 const CHECKED: &str = "limiters with these numbers were built before the store was";
 
@@ -277,26 +275,10 @@ impl Keys {
         }
     }
 
-    /// Returns the permits that tenants were granted, if keys are tenants.
-    pub(super) fn share_counts(&self) -> Option<ShareCounts> {
+    /// Returns the limiter that all keys have in common, if they are tenants or tell classes.
+    pub(super) fn common(&self) -> Option<&CommonLimiter> {
         match self {
-            Keys::Common(limiter) => limiter.counts(),
-            _ => None,
-        }
-    }
-
-    /// Returns the answers to each class of requests, if keys tell classes.
-    pub(super) fn class_counts(&self) -> Vec<ClassCounts> {
-        match self {
-            Keys::Common(limiter) => limiter.class_counts(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns the permits that can be lent now, to all tenants together, if keys are tenants.
-    pub(super) fn lendable(&self) -> Option<u64> {
-        match self {
-            Keys::Common(limiter) => limiter.lendable(),
+            Keys::Common(limiter) => Some(limiter),
             _ => None,
         }
     }

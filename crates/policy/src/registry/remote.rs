@@ -3,6 +3,8 @@
 //! The registry knows their names and policies, and follows reloads. The decisions are made by a client of the
 //! server, which a [`Connector`] makes of each policy: this crate has none.
 
+mod in_force;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,6 +18,7 @@ use sluicegate::compose::AnswerCounters;
 use sluicegate::penalty::Standing;
 use sluicegate::{Denied, Grant};
 
+use self::in_force::RemoteInForce;
 use super::remote_failure::RemoteFailure;
 use super::servers::{Fallbacks, LeaseStatistics, ServerStatistics};
 use super::shadow::{Pass, Shadow, ShadowCounts};
@@ -153,30 +156,6 @@ pub(super) struct RemoteSlot {
     pub(super) unasked: Unasked,
 }
 
-/// The limiter in force, and its policy.
-struct RemoteInForce {
-    policy: Arc<LimiterPolicy>,
-    limits: Arc<dyn RemoteLimits>,
-    /// The answers to each class of the policy.
-    classes: Box<[AnswerCounters]>,
-}
-
-impl RemoteInForce {
-    fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteInForce {
-        let classes = policy.kind.classes().iter().map(|_| AnswerCounters::new()).collect();
-        RemoteInForce { policy, limits, classes }
-    }
-
-    /// Counts an answer to the class of the key, if the policy has classes.
-    fn count(&self, key: &str, permits: u64, answer: Result<&Grant, &Denied>) {
-        if let Some(class) = self.policy.kind.class_index(key.as_bytes())
-            && let Some(answers) = self.classes.get(class)
-        {
-            answers.count(permits, answer);
-        }
-    }
-}
-
 impl RemoteSlot {
     pub(super) fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteSlot {
         RemoteSlot {
@@ -212,14 +191,7 @@ impl RemoteSlot {
 
     /// Returns the answers to each class of requests since the policy is in force, if keys tell classes.
     pub(super) fn class_counts(&self) -> Vec<ClassCounts> {
-        let in_force = self.in_force.load();
-        let classes = in_force.policy.kind.classes().iter().zip(&in_force.classes);
-        classes
-            .map(|(class, answers)| ClassCounts {
-                name: class.name.clone(),
-                counts: answers.counts(),
-            })
-            .collect()
+        self.in_force.load().class_counts()
     }
 
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.

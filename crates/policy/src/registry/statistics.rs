@@ -8,7 +8,7 @@ use super::names::Form;
 use super::servers::{FallbackCounts, LeaseStatistics};
 use super::shadow::ShadowCounts;
 use super::unasked::UnaskedCounts;
-use crate::{ClassCounts, ShareCounts};
+use crate::{ClassCounts, CommonLimiter, ShareCounts};
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
 #[derive(Clone, Debug)]
@@ -135,6 +135,8 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
         },
         Form::Keys(slot) => {
             let (answers, unasked) = (slot.place.answers.get(), &slot.place.unasked);
+            let in_force = slot.place.in_force();
+            let common = in_force.limiter.common();
             let keys: &dyn KeyedLimiter<[u8]> = slot.line.store();
             LimiterStatistics {
                 name: name.to_owned(),
@@ -145,8 +147,8 @@ fn statistics(name: &str, form: &Form) -> LimiterStatistics {
                 shadow: slot.place.shadow.counts(),
                 fallbacks: None,
                 leases: None,
-                shares: slot.place.in_force().limiter.share_counts(),
-                classes: slot.place.in_force().limiter.class_counts(),
+                shares: common.and_then(CommonLimiter::counts),
+                classes: common.map(CommonLimiter::class_counts).unwrap_or_default(),
                 state: None,
                 waiting: slot.line.lines(),
                 keys: Some(keys.len()),
