@@ -140,6 +140,43 @@ async fn tenants_of_two_services_are_told_whether_permits_are_assured_and_can_be
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn classes_of_two_services_leave_their_reserves_and_are_named() {
+    const POLICY: &str = r#"
+        [limiters.classes]
+        key = "user"
+        policy = "priorities"
+        limit = 10
+        rate = { amount = 1, interval = "10 days" }
+        classes = [{ name = "critical", values = "pay" }, { name = "batch", reserve_percent = 50 }]
+    "#;
+    let server = Server::start();
+    let one = service_on(&server, POLICY, OnFailure::Closed).await;
+    let other = service_on(&server, POLICY, OnFailure::Closed).await;
+    let ask = |key: &str, cost: u64| json!({ "limiter": "classes", "key": key, "cost": cost });
+    for (service, key, cost, class, decision) in [
+        (&one, "report", 3, "batch", "granted"),
+        (&other, "batch", 3, "batch", "denied"),
+        (&other, "batch", 2, "batch", "granted"),
+        (&one, "pay", 4, "critical", "granted"),
+    ] {
+        let answer = service.check(ask(key, cost)).await;
+        assert_eq!((&answer["class"], &answer["decision"]), (&json!(class), &json!(decision)));
+    }
+    let metrics = other.client.get(other.url("/metrics")).send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    for line in [
+        "sluicegate_class_permits_total{limiter=\"classes\",class=\"batch\"} 2",
+        "sluicegate_class_denials_total{limiter=\"classes\",class=\"batch\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    // All classes of a batch take of one limit.
+    let both = json!({ "checks": [ask("pay", 1), ask("pay", 1)], "all_or_none": true });
+    let (_, answer) = one.post("/v1/check/batch", &both).await;
+    assert_eq!((&answer["decision"], &answer["which"]), (&json!("denied"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_and_proxies_are_answered_by_the_server_too() {
     let server = Server::start();
     let service = service_on(&server, POLICY, OnFailure::Closed).await;
