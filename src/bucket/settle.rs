@@ -43,6 +43,13 @@
 //!
 //! The step model `settle` checks this, and that each of these conditions is needed.
 //!
+//! # Why a reserve is left
+//!
+//! A request that leaves a reserve looks at the word and the lots, and takes by a CAS of the word or sees it again as it was.
+//! So nobody has taken from the word since the look. A call that has claimed from lots alone since then found the word
+//! empty, by an earlier reading of the clock; it is later than this request, and would be granted as much then. So at the look
+//! all permits of both were there together.
+//!
 //! # Live changes of the terms
 //!
 //! A change moves the word, so that the last step of every admission under the old terms fails, also

@@ -50,7 +50,7 @@ use super::table::verbs::TableTier;
 pub trait KeyedLeaving<K: ?Sized>: KeyedLimiter<K> {
     /// Takes all of `permits` for the key, or none if fewer than `reserve` would remain to it.
     ///
-    /// The decision and the grant are one step. In all else the same as [`try_acquire`](KeyedLimiter::try_acquire).
+    /// The decision and the grant are one step. In all else as [`try_acquire`](KeyedLimiter::try_acquire).
     ///
     /// # Errors
     ///

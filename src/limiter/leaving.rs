@@ -14,7 +14,7 @@ use super::Limiter;
 /// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` | as are their counts |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
 /// | `SlidingLog`, `WeightedLog` | in permits. A `WeightedLog` with room for fewer requests than its limit may run out of that room |
-/// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | of what the bucket holds and what was given back together, as it was at one instant of the call; a call that takes only what was given back after that counts as a later one |
+/// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | of the bucket's permits and returned ones together, at one instant of the call. Another call that takes only returned permits after that instant counts as a later one |
 /// | `Budget` | of the amount of a day, today or whenever both are there |
 /// | `Sharded` | to a fraction of a permit, at a `TokenBucket`'s cost instead of a shard's |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as in the wrapped limiter; an open gate has no reserve |
@@ -23,7 +23,7 @@ use super::Limiter;
 /// | an `All` | in each of the limiters |
 /// | [`Unlimited`](crate::compose::Unlimited), a [`PenaltyBox`](crate::penalty::PenaltyBox) | nothing is used up, so any reserve is left |
 ///
-/// Stores have these verbs for each key: `keyed::KeyedLeaving`. `Shares` have none. What is lent leaves the sum of the assured
+/// Stores have these verbs for each key: `keyed::KeyedLeaving`. `Shares` have none. A loan leaves the sum of the assured
 /// bursts already; and a tenant's assured part is a promise to the tenant, which a reserve for others would break. For requests
 /// of a tenant that matter less, ask a `Priorities` of that tenant first.
 ///
@@ -107,7 +107,7 @@ macro_rules! leaving {
             ///
             /// A request of less importance leaves so much for others: see
             /// [`Leaving`](crate::share::Leaving). Exact under contention: decided and taken in one step. In
-            /// all else the same as [`try_acquire`](Self::try_acquire).
+            /// all else as [`try_acquire`](Self::try_acquire).
             ///
             /// # Errors
             ///

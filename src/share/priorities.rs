@@ -187,7 +187,7 @@ impl<L: Leaving> Priorities<L> {
         &self.limiter
     }
 
-    /// Returns the index of a class, or that of the last one, of which there is one at least.
+    /// Returns the index of a class, or of the last one; there is one at least.
     #[inline]
     fn existing(&self, class: usize) -> usize {
         class.min(self.classes.len() - 1)

@@ -19,7 +19,7 @@ where
 {
     /// Takes all of `permits` for the key, or none if fewer than `reserve` would remain to it.
     ///
-    /// See [`Leaving`](crate::share::Leaving). In all else the same as [`try_acquire`](Keyed::try_acquire).
+    /// See [`Leaving`](crate::share::Leaving). In all else as [`try_acquire`](Keyed::try_acquire).
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ where
         self.spend(key, Request::All { permits, reserve }, take, take)
     }
 
-    /// Returns the answer that [`try_acquire_leaving`](Keyed::try_acquire_leaving) would give now, as
-    /// [`peek`](Keyed::peek) does that of `try_acquire`.
+    /// Returns the answer that [`try_acquire_leaving`](Keyed::try_acquire_leaving) would give now, if there is
+    /// space for the key. Takes nothing.
     ///
     /// # Errors
     ///

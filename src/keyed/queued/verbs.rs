@@ -88,7 +88,7 @@ where
     }
 }
 
-/// Each call is the store's, as long as nobody stands in line for the key. Those in line leave no reserve.
+/// Each call is the store's, as long as nobody stands in line for the key. Callers in line leave no reserve.
 impl<S, K, C> KeyedLeaving<K> for QueuedKeys<S, K, C>
 where
     S: KeyedLeaving<K>,
