@@ -43,11 +43,11 @@ impl<K, C: Clock, S> Shares<K, C, S> {
     /// use sluicegate::share::{Share, Shares};
     ///
     /// let shares = Shares::<u64>::new(quota!(10 / hour), [Share::new(quota!(4 / hour))])?.counted();
-    /// for permits in [4, 6, 1] {
+    /// for permits in [4, 2, 1] {
     ///     let _ = shares.try_acquire(0, &7, permits);
     /// }
     /// let answers = shares.answers().unwrap();
-    /// assert_eq!((answers.assured.counts().permits, answers.borrowed.counts().permits), (4, 6));
+    /// assert_eq!((answers.assured.counts().permits, answers.borrowed.counts().permits), (4, 2));
     /// assert_eq!(answers.borrowed.denials().rate, 1);
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
