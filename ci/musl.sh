@@ -47,7 +47,7 @@ serves() {
 }
 
 address=127.0.0.1:${PORT:-18099}
-serves crates/cli/sample/policy.toml
+serves crates/replay/sample/policy.toml
 cat >"$work/policy.toml" <<'TOML'
 limiters.per-client = { key = "client", policy = "fixed_window", limit = 9, interval = "1 day" }
 TOML
@@ -79,7 +79,7 @@ if [ "${1:-}" = image ]; then
     mkdir "$work/image"
     cp "$binary" "$work/image/"
     docker build -q -f Dockerfile -t sluicegate "$work/image" >/dev/null || die "no image"
-    container=$(docker run -d -p "$address:8080" -v "$PWD/crates/cli/sample/policy.toml:/limits.toml:ro" sluicegate \
+    container=$(docker run -d -p "$address:8080" -v "$PWD/crates/replay/sample/policy.toml:/limits.toml:ro" sluicegate \
         serve --listen 0.0.0.0:8080 --policy /limits.toml)
     asks "$address"
     echo "the image serves and answers"

@@ -19,7 +19,7 @@ if [ "${1:-}" = quick ]; then
     ci/setup.sh base
     step "unit and behaviour tests of the engine and the command"
     timed cargo test -p sluicegate --lib --tests
-    timed cargo test -p sluicegate-cli -p sluicegate-policy
+    timed cargo test -p sluicegate-cli -p sluicegate-policy -p sluicegate-replay
     stage_times
     printf '\n=== all passed (%ds); left out: all else that ci/test.sh runs\n' "$SECONDS"
     exit

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use sluicegate_cli::log::{Merged, Source};
-use sluicegate_cli::policy::{EVERY_KIND, Policy};
-use sluicegate_cli::replay::{Options, Replay};
 use sluicegate_cli::report::{Heading, Page, SuggestPage, Summary};
-use sluicegate_cli::suggest::{SuggestOptions, suggest};
+use sluicegate_replay::log::{Merged, Source};
+use sluicegate_replay::policy::{EVERY_KIND, Policy};
+use sluicegate_replay::replay::{Options, Replay};
+use sluicegate_replay::suggest::{SuggestOptions, suggest};
 use tempfile::TempDir;
 
 /// A folder with a page of each kind.

@@ -20,7 +20,7 @@ use jiff::{Timestamp, ToSpan, tz::Offset};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
-use sluicegate_cli::log::{Line, Source};
+use sluicegate_replay::log::{Line, Source};
 
 #[derive(Parser)]
 struct Args {

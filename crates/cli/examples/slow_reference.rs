@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use indicatif::ProgressBar;
-use sluicegate_cli::log::Source;
-use sluicegate_cli::policy::Policy;
+use sluicegate_replay::log::Source;
+use sluicegate_replay::policy::Policy;
 
 #[path = "../tests/support/reference.rs"]
 mod reference;

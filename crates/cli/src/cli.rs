@@ -20,6 +20,9 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
+use sluicegate_replay::log::{FormatError, HeaderError};
+use sluicegate_replay::policy::{self, LoadError, PolicyErrors};
+use sluicegate_replay::replay::TooMuchMemory;
 
 use self::completions::CompletionsArgs;
 use self::man::ManArgs;
@@ -30,11 +33,8 @@ use self::serve::ServeArgs;
 use self::status::{UNREADABLE, WRONG_USE};
 use self::suggest::SuggestArgs;
 use crate::console::tell;
-use crate::log::{FormatError, HeaderError};
 use crate::policy::commands::{CheckArgs, ExplainArgs};
 use crate::policy::input::InputError;
-use crate::policy::{self, LoadError, PolicyErrors};
-use crate::replay::TooMuchMemory;
 
 const EXAMPLES: &str = "\
 Examples:

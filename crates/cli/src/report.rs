@@ -22,6 +22,6 @@ pub use self::json::{
 pub use self::key_summary::KeySummary;
 pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::penalty::PenaltySummary;
-pub use self::suggest::Next;
+pub use self::suggest::{Next, write_findings};
 pub use self::text::Heading;
 pub use self::waits::{DelayedSummary, WaitSummary, WaitsSummary};

@@ -8,9 +8,9 @@ use std::sync::{Mutex, Once, PoisonError};
 use indicatif::ProgressBar;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use sluicegate_cli::log::{Format, Merged, Order, Source};
-use sluicegate_cli::policy::Policy;
-use sluicegate_cli::replay::Replay;
+use sluicegate_replay::log::{Format, Merged, Order, Source};
+use sluicegate_replay::policy::Policy;
+use sluicegate_replay::replay::Replay;
 
 const POLICY: &str = r#"
 [limiters.a]

@@ -5,9 +5,9 @@ use std::io::Cursor;
 use std::process::Command;
 use std::{env, fs};
 
-use sluicegate_cli::log::Merged;
-use sluicegate_cli::policy::Policy;
-use sluicegate_cli::replay::{Options, Replay};
+use sluicegate_replay::log::Merged;
+use sluicegate_replay::policy::Policy;
+use sluicegate_replay::replay::{Options, Replay};
 
 const KINDS: [(&str, bool); 8] = [
     ("policy = \"token_bucket\"\nlimit = 5\nrate = { amount = 1, interval = \"1 hour\" }", false),

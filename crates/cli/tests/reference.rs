@@ -13,8 +13,8 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde_json::Value;
-use sluicegate_cli::log::Source;
-use sluicegate_cli::policy::Policy;
+use sluicegate_replay::log::Source;
+use sluicegate_replay::policy::Policy;
 
 use crate::support::{random_policies, reference};
 
@@ -85,12 +85,12 @@ fn assert_exact_in(policy: &str, logs: &[&str], as_stamped: bool) -> (Vec<u64>, 
 
 #[test]
 fn the_bundled_policy_is_exact_on_the_bundled_log() {
-    assert_exact("sample/policy.toml", &["sample/access.log.gz"]);
+    assert_exact("../replay/sample/policy.toml", &["../replay/sample/access.log.gz"]);
 }
 
 #[test]
 fn awkward_numbers_are_exact_on_the_beginning_of_the_bundled_log() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample/access.log.gz");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replay/sample/access.log.gz");
     let lines = BufReader::new(MultiGzDecoder::new(fs::File::open(sample).unwrap())).lines();
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("access.log");
@@ -217,7 +217,7 @@ fn random_policies_are_exact_on_random_logs() {
         let (of_seed, full_of_seed) = assert_exact_in(policy, &[log], seed % 4 == 3);
         full += full_of_seed;
         if asked.is_some() && seed % BUNDLED_EACH == 0 {
-            assert_exact_in(policy, &["sample/access.log.gz"], false);
+            assert_exact_in(policy, &["../replay/sample/access.log.gz"], false);
         }
         for (limiter, of_limiter) in text.split("[limiters.\"").skip(1).zip(&of_seed) {
             let kind = limiter.split(['"', ' ']).nth(1).unwrap().to_owned();

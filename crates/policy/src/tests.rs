@@ -70,7 +70,7 @@ fn each_kind_is_understood_and_put_in_words() {
 #[test]
 fn the_bundled_policy_shows_every_kind() {
     let policies =
-        Policies::from_toml("bundled", include_str!("../../cli/sample/policy.toml")).unwrap();
+        Policies::from_toml("bundled", include_str!("../../replay/sample/policy.toml")).unwrap();
     for kind in [
         "token bucket",
         "gcra",

@@ -8,15 +8,15 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
+use sluicegate_replay::crawlers::Crawlers;
+use sluicegate_replay::log::{
+    BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
+};
+use sluicegate_replay::policy::{self, Policy};
 
 use super::Failure;
 use crate::console::tell;
-use crate::crawlers::Crawlers;
-use crate::log::{
-    BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
-};
 use crate::policy::input::{self, PolicyArgs};
-use crate::policy::{self, Policy};
 
 /// The format of the logs, and the order of their lines.
 #[derive(Debug, Args)]

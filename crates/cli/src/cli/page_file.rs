@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use sluicegate_replay::log::Source;
+
 use super::Failure;
-use crate::log::Source;
 use crate::policy::input::is_stdin;
 
 /// Opens the file of a page, if one is wanted, before anything is read of the logs and the policies.

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use sluicegate_replay::log::Source;
+use sluicegate_replay::policy::Policy;
+
 use super::Failure;
 use super::inputs::load;
-use crate::log::Source;
-use crate::policy::Policy;
 use crate::policy::input::{self, PolicyArgs};
 
 /// Reads policies into one, in whose limiters and levels each name begins with that of its policy; or one

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
+use sluicegate_replay::log::{Merged, Source};
+use sluicegate_replay::replay::{Options, Replay, check_levels};
+use sluicegate_replay::warnings;
 
 use super::inputs::{
     FormatArgs, progress, refuse_policies, refuse_same, show_skipped, sources, tell_formats,
@@ -17,12 +20,8 @@ use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, command, print};
 use crate::console::tell;
-use crate::log::{Merged, Source};
 use crate::policy::input::{PolicyArgs, size};
-use crate::replay::levels::check_levels;
-use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};
-use crate::warnings;
 
 pub(super) const AFTER_HELP: &str = "\
 Logs are plain, gzip or zstd. Several are merged by time, whatever \

@@ -7,6 +7,12 @@ use std::process::ExitCode;
 use bytesize::ByteSize;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use sluicegate_replay::log::{Merged, Source};
+use sluicegate_replay::policy::Policy;
+use sluicegate_replay::suggest::{
+    Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest,
+};
+use sluicegate_replay::warnings;
 
 use super::inputs::{
     FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, sources, tell_formats,
@@ -15,12 +21,8 @@ use super::page_file::page_file;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, command, command_without, print};
 use crate::console::tell;
-use crate::log::{Merged, Source};
-use crate::policy::Policy;
 use crate::policy::input::{PolicyArgs, size};
-use crate::report::{Next, SuggestPage};
-use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, in_percent, suggest};
-use crate::warnings;
+use crate::report::{Next, SuggestPage, write_findings};
 
 pub(super) const AFTER_HELP: &str = "\
 Example:
@@ -89,7 +91,7 @@ pub(super) struct SuggestArgs {
     burst: Option<u64>,
     /// The number to search for
     #[arg(long, value_name = "WHAT", default_value = "limit")]
-    vary: Vary,
+    vary: VaryName,
     /// The field that is the key of --kind, such as `user`
     #[arg(long, value_name = "FIELD", requires = "kind", default_value = "client")]
     key: String,
@@ -98,7 +100,7 @@ pub(super) struct SuggestArgs {
     at_least: u64,
     /// The things of which it is a share
     #[arg(long, value_name = "WHAT", default_value = "keys")]
-    of: Share,
+    of: ShareName,
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
@@ -125,6 +127,42 @@ pub(super) struct SuggestArgs {
     /// The logs, in any order
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
+}
+
+/// The number that is searched for, as the option names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum VaryName {
+    /// The limit: of a bucket its burst
+    Limit,
+    /// The rate of a bucket, in permits per its interval; the burst stays
+    Rate,
+}
+
+impl From<VaryName> for Vary {
+    fn from(name: VaryName) -> Vary {
+        match name {
+            VaryName::Limit => Vary::Limit,
+            VaryName::Rate => Vary::Rate,
+        }
+    }
+}
+
+/// The things of which a share is meant, as the option names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ShareName {
+    /// Keys of which no request is denied
+    Keys,
+    /// Requests that are not denied
+    Requests,
+}
+
+impl From<ShareName> for Share {
+    fn from(name: ShareName) -> Share {
+        match name {
+            ShareName::Keys => Share::Keys,
+            ShareName::Requests => Share::Requests,
+        }
+    }
 }
 
 /// The kinds of limiters that are made from arguments.
@@ -209,8 +247,8 @@ impl SuggestArgs {
         let policies = self.policy.iter().map(PathBuf::as_path);
         let page_file = page_file(self.html.as_deref(), &sources, policies)?;
         let options = SuggestOptions {
-            goal: Goal { of: self.of, untouched: self.at_least },
-            vary: self.vary,
+            goal: Goal { of: self.of.into(), untouched: self.at_least },
+            vary: self.vary.into(),
             as_stamped: self.as_stamped,
             max_memory_bytes: self.max_memory.as_u64(),
             top: self.top,
@@ -260,7 +298,7 @@ impl SuggestArgs {
             let words = self.format.words().into_iter().chain(stamped).chain(logs);
             let next =
                 Next { command: command_without("--at-least"), logs: shell_words::join(words) };
-            findings.write_text((!self.sample).then_some(&next), &mut report)
+            write_findings(&findings, (!self.sample).then_some(&next), &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
@@ -285,7 +323,7 @@ impl SuggestArgs {
                 )));
             }
         }
-        if let (Some(burst), true) = (self.burst, self.vary.is_limit()) {
+        if let (Some(burst), true) = (self.burst, self.vary == VaryName::Limit) {
             return Err(Failure::Use(format!(
                 "`--burst {burst}` is for `--vary rate`, which keeps it; without that, the burst is what is searched for"
             )));

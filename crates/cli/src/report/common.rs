@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 use sluicegate_policy::Kind;
-
-use crate::replay::Tally;
+use sluicegate_replay::replay::Tally;
 
 /// The counts of tenants that share a limit: of the keys whose counts were kept, if not all were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -19,6 +19,8 @@ use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::Replay;
 
 use self::document::Document;
 use self::limiter::Section;
@@ -26,8 +28,6 @@ pub use self::suggest::SuggestPage;
 use super::json::Summary;
 use super::seen::Stamps;
 use super::text::{self, Heading, percent};
-use crate::log::printable;
-use crate::replay::Replay;
 
 /// The report of a replay as a page.
 #[derive(Debug)]

@@ -6,16 +6,16 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use sluicegate_policy::KeyField;
+use sluicegate_replay::crawlers::Crawlers;
+use sluicegate_replay::policy::{Room, Rule};
+use sluicegate_replay::replay::{Judge, Lacking, Replay};
+use sluicegate_replay::warnings;
 
 use super::common::{ClassSummary, SharesSummary};
 use super::key_summary::KeySummary;
 use super::levels::HierarchySummary;
 use super::penalty::PenaltySummary;
 use super::waits::WaitsSummary;
-use crate::crawlers::Crawlers;
-use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Lacking, Replay};
-use crate::warnings;
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use sluicegate_replay::replay::{Profile, Tally};
 
 use super::seen::stamp;
-use crate::replay::{Profile, Tally};
 
 /// The counts of one key of one limiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use indicatif::HumanCount;
 use serde::Serialize;
+use sluicegate_replay::replay::{LevelCounts, Levels};
 
 use super::key_summary::KeySummary;
-use crate::replay::{LevelCounts, Levels};
 
 /// The counts of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,9 +1,9 @@
 //! The counts of a penalty in the JSON report.
 
 use serde::Serialize;
+use sluicegate_replay::replay::PenaltyCounts;
 
 use super::key_summary::is_zero;
-use crate::replay::PenaltyCounts;
 
 /// The counts of a penalty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 //! The requests that a key was denied, in a few words.
 
-use crate::log::printable;
-use crate::replay::Profile;
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::Profile;
 
 /// Returns the most frequent path and user agent, with the numbers of others.
 pub(super) fn in_short(profile: &Profile) -> String {

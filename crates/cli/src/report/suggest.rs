@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Color, Table};
 use indicatif::HumanCount;
+use sluicegate_replay::log::printable;
+use sluicegate_replay::suggest::{Findings, Point, Share, Suggestion, WHOLE, in_percent};
 
 use super::profile::in_short;
 use super::text::{BOLD, DENIED, DIM, align_right, header, percent, section, width, write_table};
-use crate::log::printable;
-use crate::suggest::{Findings, Point, Share, Suggestion, WHOLE, in_percent};
 
 /// Columns of the longest bar, and the width of a report in which it has space for them.
 const BAR: u64 = 24;
@@ -55,257 +55,263 @@ impl Knee {
     }
 }
 
-impl Findings {
-    /// Writes the report, in colours, and what to do `next` if that is wanted.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written to.
-    pub fn write_text(&self, next: Option<&Next>, out: &mut impl Write) -> io::Result<()> {
-        let width = width();
-        let [lines, skipped] = [self.lines, self.skipped].map(HumanCount);
-        writeln!(out, "{DIM}asked{DIM:#}  {}", asked(self))?;
-        writeln!(out, "{DIM}of{DIM:#}     {lines} lines ({skipped} skipped)")?;
-        for limiter in &self.limiters {
-            limiter.write(out, self, width)?;
-        }
-        for without in &self.without {
-            section(out, &without.name, "")?;
-            writeln!(out, "  no suggestion: {}", without.why)?;
-        }
-        if !self.policy.is_empty() {
-            section(out, "policy to paste", "")?;
-            writeln!(out, "{}", self.policy.trim_end())?;
-        }
-        let warnings = self.all_warnings();
-        if !warnings.is_empty() {
-            writeln!(out)?;
-        }
-        for warning in &warnings {
-            writeln!(out, "{DENIED}warning{DENIED:#}: {}", printable(warning))?;
-        }
-        let Some(next) = next.filter(|_| !self.policy.is_empty()) else { return Ok(()) };
-        write!(out, "\n{DIM}next{DIM:#}   ")?;
-        let knee =
-            |limiter: &Suggestion| Some((printable(&limiter.name), limiter.knee_below(self)?));
-        if let Some((name, knee)) = self.limiters.iter().find_map(knee) {
-            let Knee { keys_hit, keys, share, .. } = knee;
-            writeln!(
-                out,
-                "{name} refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
-                 --at-least {share}\n       or else ",
-                next.command
-            )?;
-        }
+/// Writes the report, in colours, and what to do `next` if that is wanted.
+///
+/// # Errors
+///
+/// If `out` cannot be written to.
+pub fn write_findings(
+    findings: &Findings,
+    next: Option<&Next>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let width = width();
+    let [lines, skipped] = [findings.lines, findings.skipped].map(HumanCount);
+    writeln!(out, "{DIM}asked{DIM:#}  {}", asked(findings))?;
+    writeln!(out, "{DIM}of{DIM:#}     {lines} lines ({skipped} skipped)")?;
+    for limiter in &findings.limiters {
+        write_limiter(limiter, out, findings, width)?;
+    }
+    for without in &findings.without {
+        section(out, &without.name, "")?;
+        writeln!(out, "  no suggestion: {}", without.why)?;
+    }
+    if !findings.policy.is_empty() {
+        section(out, "policy to paste", "")?;
+        writeln!(out, "{}", findings.policy.trim_end())?;
+    }
+    let warnings = all_warnings(findings);
+    if !warnings.is_empty() {
+        writeln!(out)?;
+    }
+    for warning in &warnings {
+        writeln!(out, "{DENIED}warning{DENIED:#}: {}", printable(warning))?;
+    }
+    let Some(next) = next.filter(|_| !findings.policy.is_empty()) else { return Ok(()) };
+    write!(out, "\n{DIM}next{DIM:#}   ")?;
+    let knee =
+        |limiter: &Suggestion| Some((printable(&limiter.name), knee_below(limiter, findings)?));
+    if let Some((name, knee)) = findings.limiters.iter().find_map(knee) {
+        let Knee { keys_hit, keys, share, .. } = knee;
         writeln!(
             out,
-            "save the policy as limits.toml, and see whom it refuses, and when:\n       \
-             sluicegate replay --policy limits.toml --html report.html {}",
-            next.logs
-        )
+            "{name} refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
+             --at-least {share}\n       or else ",
+            next.command
+        )?;
     }
+    writeln!(
+        out,
+        "save the policy as limits.toml, and see whom it refuses, and when:\n       \
+         sluicegate replay --policy limits.toml --html report.html {}",
+        next.logs
+    )
 }
 
-impl Findings {
-    /// Returns the logs that could not be read to their end, and the warnings.
-    pub(super) fn all_warnings(&self) -> Vec<String> {
-        let unread = self.failures.iter().map(|failure| format!("not all was read: {failure}"));
-        unread.chain(self.warnings.iter().cloned()).collect()
-    }
+/// Returns the logs that could not be read to their end, and the warnings.
+pub(super) fn all_warnings(findings: &Findings) -> Vec<String> {
+    let unread = findings.failures.iter().map(|failure| format!("not all was read: {failure}"));
+    unread.chain(findings.warnings.iter().cloned()).collect()
 }
 
-impl Suggestion {
-    fn write(&self, out: &mut impl Write, findings: &Findings, width: u16) -> io::Result<()> {
-        let now = self.present.map_or_else(String::new, |_| format!(", now {}", self.policy));
-        section(out, &self.name, &now)?;
-        if self.requests == 0 {
-            let without = self.lacking.map_or(0, |lacking| lacking.denied + lacking.admitted);
-            return match without {
-                0 => writeln!(out, "  no request in the logs"),
-                _ => writeln!(out, "  no request in the logs has a key"),
-            };
-        }
-        self.write_verdict(out, findings)?;
-        if let Some(gap) = self.gap {
-            let [from, to] = [gap.from, gap.to].map(HumanCount);
-            let keys = match gap.keys_hit {
-                1 => "key".to_owned(),
-                keys => format!("{} keys", HumanCount(keys)),
-            };
-            writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
-        }
-        if let Some(knee) = self.knee_below(findings) {
-            writeln!(out, "  {BOLD}{}{BOLD:#}, {}", knee.limit, knee.does())?;
-        }
-        if self.overridden > 0 {
-            let count = HumanCount(self.overridden);
-            writeln!(out, "  {DIM}{count} requests of keys with overrides are left out{DIM:#}")?;
-        }
-        if let Some(lacking) = self.lacking {
-            let without = lacking.denied + lacking.admitted;
-            if without > 0 {
-                let count = HumanCount(without);
-                writeln!(out, "  {DIM}{count} requests without a key are left out{DIM:#}")?;
-            }
-        }
-        self.write_curve(out, width)?;
-        self.write_hit(out, width)?;
-        self.write_caution(out)
-    }
-
-    /// Returns the number that was found, and what it does.
-    pub(super) fn verdict(&self, findings: &Findings) -> (String, String) {
-        let goal = goal(findings);
-        let number = if self.interval.is_some() { "rate" } else { "limit" };
-        let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
-        match self.suggested {
-            Some(limit) => (
-                format!("{}{per}", HumanCount(limit)),
-                format!("is the least {number} that leaves at least {goal} untouched"),
-            ),
-            None if self.is_least => {
-                (format!("no {number}"), format!("that it can have leaves {goal} untouched"))
-            }
-            None => (format!("no {number}"), format!("was found that leaves {goal} untouched")),
-        }
-    }
-
-    /// Writes the number that was found, and what it would have done.
-    fn write_verdict(&self, out: &mut impl Write, findings: &Findings) -> io::Result<()> {
-        let (number, does) = self.verdict(findings);
-        writeln!(out, "  {BOLD}{number}{BOLD:#} {does}")?;
-        if let Some(policy) = &self.suggested_policy {
-            writeln!(out, "  {DIM}{policy}{DIM:#}")?;
-        }
-        let suggested = self.curve.iter().find(|point| self.suggested == Some(point.limit));
-        if let Some(point) = suggested {
-            writeln!(out, "  {}", self.says(point))?;
-        }
-        if self.is_least || self.suggested.is_none() {
-            return Ok(());
-        }
-        let number = if self.interval.is_some() { "rate" } else { "limit" };
-        let what = match findings.of {
-            Share::Keys => "hit more keys",
-            Share::Requests => "deny more requests",
+fn write_limiter(
+    limiter: &Suggestion,
+    out: &mut impl Write,
+    findings: &Findings,
+    width: u16,
+) -> io::Result<()> {
+    let now = limiter.present.map_or_else(String::new, |_| format!(", now {}", limiter.policy));
+    section(out, &limiter.name, &now)?;
+    if limiter.requests == 0 {
+        let without = limiter.lacking.map_or(0, |lacking| lacking.denied + lacking.admitted);
+        return match without {
+            0 => writeln!(out, "  no request in the logs"),
+            _ => writeln!(out, "  no request in the logs has a key"),
         };
-        writeln!(
-            out,
-            "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can\n  \
-             {what}, so a lower one might do too){DIM:#}"
-        )
     }
-
-    /// Returns the knee, if the number that was found is far above it: among few keys, a share of nearly all of them is
-    /// all of them, abusers included.
-    pub(super) fn knee_below(&self, findings: &Findings) -> Option<Knee> {
-        let at = |limit: u64| self.curve.iter().find(|point| point.limit == limit);
-        let (suggested, knee) = (self.suggested.and_then(at)?, self.knee.and_then(at)?);
-        if knee.limit >= suggested.limit || suggested.keys_hit > 0 || findings.of != Share::Keys {
-            return None;
+    write_verdict(limiter, out, findings)?;
+    if let Some(gap) = limiter.gap {
+        let [from, to] = [gap.from, gap.to].map(HumanCount);
+        let keys = match gap.keys_hit {
+            1 => "key".to_owned(),
+            keys => format!("{} keys", HumanCount(keys)),
+        };
+        writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
+    }
+    if let Some(knee) = knee_below(limiter, findings) {
+        writeln!(out, "  {BOLD}{}{BOLD:#}, {}", knee.limit, knee.does())?;
+    }
+    if limiter.overridden > 0 {
+        let count = HumanCount(limiter.overridden);
+        writeln!(out, "  {DIM}{count} requests of keys with overrides are left out{DIM:#}")?;
+    }
+    if let Some(lacking) = limiter.lacking {
+        let without = lacking.denied + lacking.admitted;
+        if without > 0 {
+            let count = HumanCount(without);
+            writeln!(out, "  {DIM}{count} requests without a key are left out{DIM:#}")?;
         }
-        let spared = (self.keys - knee.keys_hit) * WHOLE / self.keys;
-        // The roundest share of which these keys are the rest.
-        let steps = [10_000, 1_000, 100, 10, 1].map(|step| spared / step * step);
-        let is_it = |share: &u64| self.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
-        let share = steps.into_iter().find(is_it).unwrap_or(spared);
-        Some(Knee {
-            limit: HumanCount(knee.limit),
-            keys_hit: HumanCount(knee.keys_hit),
-            keys: HumanCount(self.keys),
-            requests: percent(knee.requests_of_hit, self.requests),
-            share: in_percent(share),
-        })
     }
+    write_curve(limiter, out, width)?;
+    write_hit(limiter, out, width)?;
+    write_caution(limiter, out)
+}
 
-    /// Says what a limit would have done.
-    pub(super) fn says(&self, point: &Point) -> String {
-        if point.keys_hit == 0 {
-            return "it would have denied nothing".to_owned();
+/// Returns the number that was found, and what it does.
+pub(super) fn verdict(limiter: &Suggestion, findings: &Findings) -> (String, String) {
+    let goal = goal(findings);
+    let number = if limiter.interval.is_some() { "rate" } else { "limit" };
+    let per = limiter.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
+    match limiter.suggested {
+        Some(limit) => (
+            format!("{}{per}", HumanCount(limit)),
+            format!("is the least {number} that leaves at least {goal} untouched"),
+        ),
+        None if limiter.is_least => {
+            (format!("no {number}"), format!("that it can have leaves {goal} untouched"))
         }
-        format!(
-            "it would have hit {} of {} keys, and denied {} of {} requests ({} %)",
-            HumanCount(point.keys_hit),
-            HumanCount(self.keys),
-            HumanCount(point.denied),
-            HumanCount(self.requests),
-            percent(point.denied, self.requests),
-        )
+        None => (format!("no {number}"), format!("was found that leaves {goal} untouched")),
     }
+}
 
-    /// Returns what is to be said of a limit of the curve.
-    pub(super) fn marks(&self, limit: u64) -> String {
-        let marks = [(self.suggested, "suggested"), (self.present, "now"), (self.knee, "knee")];
-        let marks = marks.into_iter().filter(|(of, _)| *of == Some(limit)).map(|(_, mark)| mark);
-        marks.collect::<Vec<_>>().join(", ")
+/// Writes the number that was found, and what it would have done.
+fn write_verdict(
+    limiter: &Suggestion,
+    out: &mut impl Write,
+    findings: &Findings,
+) -> io::Result<()> {
+    let (number, does) = verdict(limiter, findings);
+    writeln!(out, "  {BOLD}{number}{BOLD:#} {does}")?;
+    if let Some(policy) = &limiter.suggested_policy {
+        writeln!(out, "  {DIM}{policy}{DIM:#}")?;
     }
+    let suggested = limiter.curve.iter().find(|point| limiter.suggested == Some(point.limit));
+    if let Some(point) = suggested {
+        writeln!(out, "  {}", says(limiter, point))?;
+    }
+    if limiter.is_least || limiter.suggested.is_none() {
+        return Ok(());
+    }
+    let number = if limiter.interval.is_some() { "rate" } else { "limit" };
+    let what = match findings.of {
+        Share::Keys => "hit more keys",
+        Share::Requests => "deny more requests",
+    };
+    writeln!(
+        out,
+        "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can\n  \
+         {what}, so a lower one might do too){DIM:#}"
+    )
+}
 
-    fn write_curve(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let mut table = Table::new();
-        let number =
-            self.interval.as_ref().map_or("limit".to_owned(), |time| format!("per {time}"));
-        let has_bars = width >= BAR_WIDTH;
-        let mut names =
-            vec![number.as_str(), "", "keys hit", "%", "denied", "%", "their traffic %"];
-        names.extend(has_bars.then_some("denied, to scale"));
-        table.set_header(names.into_iter().map(header));
-        let most = self.curve.iter().map(|point| point.denied).max().unwrap_or(0);
-        for point in &self.curve {
-            let is_suggested = self.suggested == Some(point.limit);
-            let weight = if is_suggested { Attribute::Bold } else { Attribute::Reset };
-            let mut cells = vec![
-                Cell::new(HumanCount(point.limit)).add_attribute(weight),
-                Cell::new(self.marks(point.limit)).add_attribute(weight),
-                Cell::new(HumanCount(point.keys_hit)),
-                Cell::new(percent(point.keys_hit, self.keys)),
-                Cell::new(HumanCount(point.denied)).fg(Color::Red),
-                Cell::new(percent(point.denied, self.requests)),
-                Cell::new(percent(point.requests_of_hit, self.requests)),
-            ];
-            cells.extend(has_bars.then(|| Cell::new(bar(point.denied, most)).fg(Color::Red)));
-            table.add_row(cells);
-        }
-        align_right(&mut table, 0..1);
-        align_right(&mut table, 2..7);
-        write_table(out, table, width)
+/// Returns the knee, if the number that was found is far above it: among few keys, a share of nearly all of them is
+/// all of them, abusers included.
+pub(super) fn knee_below(limiter: &Suggestion, findings: &Findings) -> Option<Knee> {
+    let at = |limit: u64| limiter.curve.iter().find(|point| point.limit == limit);
+    let (suggested, knee) = (limiter.suggested.and_then(at)?, limiter.knee.and_then(at)?);
+    if knee.limit >= suggested.limit || suggested.keys_hit > 0 || findings.of != Share::Keys {
+        return None;
     }
+    let spared = (limiter.keys - knee.keys_hit) * WHOLE / limiter.keys;
+    // The roundest share of which these keys are the rest.
+    let steps = [10_000, 1_000, 100, 10, 1].map(|step| spared / step * step);
+    let is_it = |share: &u64| limiter.keys * (WHOLE - share) / WHOLE == knee.keys_hit;
+    let share = steps.into_iter().find(is_it).unwrap_or(spared);
+    Some(Knee {
+        limit: HumanCount(knee.limit),
+        keys_hit: HumanCount(knee.keys_hit),
+        keys: HumanCount(limiter.keys),
+        requests: percent(knee.requests_of_hit, limiter.requests),
+        share: in_percent(share),
+    })
+}
 
-    fn write_hit(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        if self.hit.is_empty() {
-            return Ok(());
-        }
-        let has_both = width >= BAR_WIDTH;
-        let mut table = Table::new();
-        let mut names = vec!["hit", "denied", "of", "needs", "first seen"];
-        names.extend(has_both.then_some("last seen"));
-        names.push("mostly");
-        table.set_header(names.into_iter().map(header));
-        for key in &self.hit {
-            let time = |time: jiff::Timestamp| time.strftime("%F %T").to_string();
-            let mut cells = vec![
-                Cell::new(printable(&key.key)),
-                Cell::new(HumanCount(key.denied)).fg(Color::Red),
-                Cell::new(HumanCount(key.requests)),
-                Cell::new(key.least_limit.map_or_else(String::new, |n| HumanCount(n).to_string())),
-                Cell::new(time(key.first)),
-            ];
-            cells.extend(has_both.then(|| Cell::new(time(key.last))));
-            cells.push(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
-            let mut row = comfy_table::Row::from(cells);
-            row.max_height(1);
-            table.add_row(row);
-        }
-        align_right(&mut table, 1..4);
-        write_table(out, table, width)
+/// Says what a limit would have done.
+pub(super) fn says(limiter: &Suggestion, point: &Point) -> String {
+    if point.keys_hit == 0 {
+        return "it would have denied nothing".to_owned();
     }
+    format!(
+        "it would have hit {} of {} keys, and denied {} of {} requests ({} %)",
+        HumanCount(point.keys_hit),
+        HumanCount(limiter.keys),
+        HumanCount(point.denied),
+        HumanCount(limiter.requests),
+        percent(point.denied, limiter.requests),
+    )
+}
 
-    /// Writes that an address may be many people.
-    fn write_caution(&self, out: &mut impl Write) -> io::Result<()> {
-        if !self.is_by_client || self.hit.is_empty() {
-            return Ok(());
-        }
-        CAUTION.iter().try_for_each(|line| writeln!(out, "  {DIM}{line}{DIM:#}"))
+/// Returns what is to be said of a limit of the curve.
+pub(super) fn marks(limiter: &Suggestion, limit: u64) -> String {
+    let marks =
+        [(limiter.suggested, "suggested"), (limiter.present, "now"), (limiter.knee, "knee")];
+    let marks = marks.into_iter().filter(|(of, _)| *of == Some(limit)).map(|(_, mark)| mark);
+    marks.collect::<Vec<_>>().join(", ")
+}
+
+fn write_curve(limiter: &Suggestion, out: &mut impl Write, width: u16) -> io::Result<()> {
+    let mut table = Table::new();
+    let number = limiter.interval.as_ref().map_or("limit".to_owned(), |time| format!("per {time}"));
+    let has_bars = width >= BAR_WIDTH;
+    let mut names = vec![number.as_str(), "", "keys hit", "%", "denied", "%", "their traffic %"];
+    names.extend(has_bars.then_some("denied, to scale"));
+    table.set_header(names.into_iter().map(header));
+    let most = limiter.curve.iter().map(|point| point.denied).max().unwrap_or(0);
+    for point in &limiter.curve {
+        let is_suggested = limiter.suggested == Some(point.limit);
+        let weight = if is_suggested { Attribute::Bold } else { Attribute::Reset };
+        let mut cells = vec![
+            Cell::new(HumanCount(point.limit)).add_attribute(weight),
+            Cell::new(marks(limiter, point.limit)).add_attribute(weight),
+            Cell::new(HumanCount(point.keys_hit)),
+            Cell::new(percent(point.keys_hit, limiter.keys)),
+            Cell::new(HumanCount(point.denied)).fg(Color::Red),
+            Cell::new(percent(point.denied, limiter.requests)),
+            Cell::new(percent(point.requests_of_hit, limiter.requests)),
+        ];
+        cells.extend(has_bars.then(|| Cell::new(bar(point.denied, most)).fg(Color::Red)));
+        table.add_row(cells);
     }
+    align_right(&mut table, 0..1);
+    align_right(&mut table, 2..7);
+    write_table(out, table, width)
+}
+
+fn write_hit(limiter: &Suggestion, out: &mut impl Write, width: u16) -> io::Result<()> {
+    if limiter.hit.is_empty() {
+        return Ok(());
+    }
+    let has_both = width >= BAR_WIDTH;
+    let mut table = Table::new();
+    let mut names = vec!["hit", "denied", "of", "needs", "first seen"];
+    names.extend(has_both.then_some("last seen"));
+    names.push("mostly");
+    table.set_header(names.into_iter().map(header));
+    for key in &limiter.hit {
+        let time = |time: jiff::Timestamp| time.strftime("%F %T").to_string();
+        let mut cells = vec![
+            Cell::new(printable(&key.key)),
+            Cell::new(HumanCount(key.denied)).fg(Color::Red),
+            Cell::new(HumanCount(key.requests)),
+            Cell::new(key.least_limit.map_or_else(String::new, |n| HumanCount(n).to_string())),
+            Cell::new(time(key.first)),
+        ];
+        cells.extend(has_both.then(|| Cell::new(time(key.last))));
+        cells.push(Cell::new(key.profile.as_ref().map_or_else(String::new, in_short)));
+        let mut row = comfy_table::Row::from(cells);
+        row.max_height(1);
+        table.add_row(row);
+    }
+    align_right(&mut table, 1..4);
+    write_table(out, table, width)
+}
+
+/// Writes that an address may be many people.
+fn write_caution(limiter: &Suggestion, out: &mut impl Write) -> io::Result<()> {
+    if !limiter.is_by_client || limiter.hit.is_empty() {
+        return Ok(());
+    }
+    CAUTION.iter().try_for_each(|line| writeln!(out, "  {DIM}{line}{DIM:#}"))
 }
 
 /// Returns a bar, visible even if it is tiny beside the longest.

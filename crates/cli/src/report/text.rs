@@ -19,6 +19,8 @@ use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sluicegate_policy::time_in_words;
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::{self, Replay};
 
 use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
@@ -26,8 +28,6 @@ use super::json::{LimiterSummary, Summary};
 use super::key_summary::KeySummary;
 use super::profile::in_short;
 use super::seen::Stamps;
-use crate::log::printable;
-use crate::replay::{self, Replay};
 
 /// The greatest width of the report.
 const MAX_WIDTH: u16 = 100;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use indicatif::HumanCount;
 use sluicegate_policy::{KeyField, KeyPart};
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::{Caller, Judge, Replay};
 
 use super::json::{LimiterSummary, Summary};
 use super::levels::LevelSummary;
 use super::profile::short_agent;
 use super::text::percent;
-use crate::log::printable;
-use crate::replay::{Caller, Judge, Replay};
 
 /// The most user agents that a sentence names.
 const NAMED: usize = 2;

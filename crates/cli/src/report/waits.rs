@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use sluicegate_replay::replay::Judge;
 
 use super::seen::stamp;
-use crate::replay::Judge;
 
 /// The waits of one limiter. Percentiles are of all lines that were admitted, and are at most 0.8 %
 /// too long.

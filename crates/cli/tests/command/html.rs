@@ -51,7 +51,10 @@ fn both(args: &[&str]) -> (Value, Page) {
     let mut replay = sluicegate();
     replay.args(["replay", "--json", "--html"]).arg(&path).args(args);
     if !args.contains(&"--policy") {
-        replay.args(["--policy", concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml")]);
+        replay.args([
+            "--policy",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../replay/sample/policy.toml"),
+        ]);
     }
     let replay = replay.assert().success();
     (serde_json::from_str(&stdout(&replay)).unwrap(), Page::read(&path))

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use serde_json::{Value, json};
 
 /// The policy that `sluicegate policy` prints.
-const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml");
+const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../replay/sample/policy.toml");
 
 const TOKEN: &str = "a-token-of-this-test";
 

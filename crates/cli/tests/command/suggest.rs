@@ -72,7 +72,7 @@ fn the_curve_and_those_it_hits_are_told() {
 
 #[test]
 fn each_limiter_of_the_bundled_policy_is_looked_at() {
-    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/sample/policy.toml");
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../replay/sample/policy.toml");
     let args = ["suggest", "--sample", "--json", "--policy", policy];
     let found = output(&sluicegate().args(args).assert().success());
     let limiters = found["limiters"].as_array().unwrap();

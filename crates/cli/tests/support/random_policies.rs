@@ -9,8 +9,8 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use sluicegate_cli::policy::Policy;
 use sluicegate_policy::json_schema;
+use sluicegate_replay::policy::Policy;
 
 pub(crate) use self::logs::log;
 

@@ -14,12 +14,12 @@ use jiff::Timestamp;
 use num_rational::BigRational;
 use num_traits::One;
 use sluicegate::keyed::WhenFull;
-use sluicegate_cli::log::Line;
-use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::replay::{Lacking, Tally};
 use sluicegate_cli::report::{
     ClassSummary, KeySummary, LimiterSummary, PenaltySummary, SharesSummary, StampSummary, Summary,
 };
+use sluicegate_replay::log::Line;
+use sluicegate_replay::policy::{Kind, Policy, Rule};
+use sluicegate_replay::replay::{Lacking, Tally};
 
 #[path = "reference/buckets.rs"]
 mod buckets;

@@ -8,7 +8,7 @@ use sluicegate::{KeyedLimiter, ManualClock};
 use sluicegate_policy::{CommonLimiter, Kind, Policies};
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
-const SAMPLE: &str = include_str!("../../../cli/sample/policy.toml");
+const SAMPLE: &str = include_str!("../../../replay/sample/policy.toml");
 
 /// A Monday morning in 2026, a second before a full hour.
 const START: Duration = Duration::from_secs(1_767_596_399);

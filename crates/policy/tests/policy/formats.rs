@@ -14,7 +14,7 @@ use sluicegate_policy::{
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
 const NAMED: &str = include_str!("policies/named.yaml");
-const SAMPLE: &str = include_str!("../../../cli/sample/policy.toml");
+const SAMPLE: &str = include_str!("../../../replay/sample/policy.toml");
 
 fn limiters(format: Format, text: &str) -> Vec<LimiterPolicy> {
     let policies = Policies::from_text(format, "p", text);

@@ -30,7 +30,7 @@ fn every_good_policy_is_valid() {
     }});
     for policy in [
         value(include_str!("policies/every_option.toml")),
-        value(include_str!("../../../cli/sample/policy.toml")),
+        value(include_str!("../../../replay/sample/policy.toml")),
         named,
     ] {
         Policies::from_json("p", &policy.to_string()).unwrap();
@@ -44,7 +44,7 @@ fn every_good_policy_is_valid() {
 fn the_bundled_policy_has_a_limiter_of_every_kind() {
     let schema: Value = serde_json::from_str(&json_schema()).unwrap();
     let kinds = schema["$defs"]["limiter"]["properties"]["policy"]["enum"].as_array().unwrap();
-    let sample = value(include_str!("../../../cli/sample/policy.toml"));
+    let sample = value(include_str!("../../../replay/sample/policy.toml"));
     let limiters = sample["limiter"].as_array().unwrap();
     for kind in kinds {
         assert!(limiters.iter().any(|limiter| limiter["policy"] == *kind), "{kind}");

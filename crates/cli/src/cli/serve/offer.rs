@@ -99,7 +99,7 @@ mod tests {
     use sluicegate_policy::{Policies, Registry};
 
     use super::*;
-    use crate::policy::EVERY_KIND;
+    use sluicegate_replay::policy::EVERY_KIND;
 
     #[test]
     fn shares_are_in_the_list_with_the_reason_why_they_are_not_copied() {

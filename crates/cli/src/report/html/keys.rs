@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::{Judge, Profile};
 
 use super::waits::time;
 use super::{count, share};
-use crate::log::printable;
-use crate::replay::{Judge, Profile};
 use crate::report::json::LimiterSummary;
 use crate::report::key_summary::KeySummary;
 use crate::report::profile::in_short;

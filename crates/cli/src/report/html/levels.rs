@@ -1,10 +1,10 @@
 //! The section of a hierarchy.
 
 use maud::{Markup, html};
+use sluicegate_replay::log::printable;
 
 use super::keys::{MOST_KEYS, denied_row, key_header};
 use super::{count, share};
-use crate::log::printable;
 use crate::report::levels::{HierarchySummary, LevelSummary};
 use crate::report::seen::Stamps;
 

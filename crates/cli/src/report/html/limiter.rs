@@ -6,12 +6,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maud::{Markup, html};
 use sluicegate_policy::time_in_words;
+use sluicegate_replay::log::printable;
+use sluicegate_replay::policy::Cost;
+use sluicegate_replay::replay::{Bin, Judge, Replay};
 
 use super::plot::times::{MOST_COLUMNS, Times};
 use super::{common, count, keys, peaks, share, stamp, waits};
-use crate::log::printable;
-use crate::policy::Cost;
-use crate::replay::{Bin, Judge, Replay};
 use crate::report::json::LimiterSummary;
 use crate::report::seen::Stamps;
 

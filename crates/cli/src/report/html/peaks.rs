@@ -1,12 +1,12 @@
 //! The distribution of the peaks of a limiter's keys.
 
 use maud::{Markup, html};
+use sluicegate_replay::replay::{Part, Peak, Peaks};
 
 use super::ink;
 use super::plot::bars::{Bar, Bars};
 use super::plot::short;
 use super::{count, share};
-use crate::replay::{Part, Peak, Peaks};
 
 /// The most bars with edges that are close to each other.
 const MOST_FINE: usize = 32;

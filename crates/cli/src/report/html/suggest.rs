@@ -3,16 +3,16 @@
 
 use indicatif::HumanCount;
 use maud::{Markup, html};
+use sluicegate_replay::log::printable;
+use sluicegate_replay::suggest::{Findings, HitKey, Point, Suggestion};
 
 use super::document::Document;
 use super::keys::cut;
 use super::plot::curve::Curve;
 use super::{count, share, warnings};
-use crate::log::printable;
 use crate::report::profile::in_short;
 use crate::report::seen::Stamps;
-use crate::report::suggest::{CAUTION, asked};
-use crate::suggest::{Findings, HitKey, Point, Suggestion};
+use crate::report::suggest::{CAUTION, all_warnings, asked, knee_below, marks, says, verdict};
 
 /// The findings of a search as a page.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl SuggestPage<'_> {
                 @if !policy.is_empty() { li { a href="#policy" { "policy to paste" } } }
             } }
             main id="results" {
-                (warnings(&self.findings.all_warnings(), !failures.is_empty()))
+                (warnings(&all_warnings(self.findings), !failures.is_empty()))
                 @for (index, limiter) in limiters.iter().enumerate() { (section(index, limiter, self.findings)) }
                 @for without in without {
                     section { h2 { (printable(&without.name)) } p { "No suggestion: " (without.why) "." } }
@@ -76,9 +76,9 @@ fn section(index: usize, limiter: &Suggestion, findings: &Findings) -> Markup {
             @if limiter.requests == 0 {
                 p { "No request in the logs has a key." }
             } @else {
-                @let (number, does) = limiter.verdict(findings);
+                @let (number, does) = verdict(limiter, findings);
                 p { strong { (number) } " " (does) "." }
-                @if let Some(knee) = limiter.knee_below(findings) { p { strong { (knee.limit) } ", " (knee.does()) "." } }
+                @if let Some(knee) = knee_below(limiter, findings) { p { strong { (knee.limit) } ", " (knee.does()) "." } }
                 (choice(&id, limiter))
                 (keys(limiter))
                 @if limiter.is_by_client && !limiter.hit.is_empty() { p.note { (CAUTION.join(" ")) } }
@@ -93,7 +93,7 @@ fn choice(id: &str, limiter: &Suggestion) -> Markup {
         limiter.interval.as_ref().map_or("limit".to_owned(), |time| format!("rate per {time}"));
     let at = |limit: Option<u64>| limiter.curve.iter().position(|point| Some(point.limit) == limit);
     let chosen = at(limiter.suggested).or(at(limiter.knee)).unwrap_or(0);
-    let says = |point: &Point| format!("{}: {}.", HumanCount(point.limit), limiter.says(point));
+    let says = |point: &Point| format!("{}: {}.", HumanCount(point.limit), says(limiter, point));
     let first = limiter.curve.get(chosen).map(says).unwrap_or_default();
     let text = format!("Keys hit by each {number}. {first}");
     let (curve, places) = Curve { points: &limiter.curve, chosen }.draw(&text);
@@ -120,7 +120,7 @@ fn choice(id: &str, limiter: &Suggestion) -> Markup {
                     aria-current=[(place == chosen).then_some("true")] {
                     th scope="row" {
                         (count(point.limit))
-                        @let marks = limiter.marks(point.limit);
+                        @let marks = marks(limiter, point.limit);
                         @if !marks.is_empty() { span.note { (marks) } }
                     }
                     td { (count(point.keys_hit)) }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
+use sluicegate_replay::replay::Waits;
 
 use super::ink;
 use super::plot::bars::{Bar, Bars};
 use super::{count, share};
-use crate::replay::Waits;
 use crate::report::text::shown;
 
 /// The edges of the bars, in milliseconds, beside those of less than one.

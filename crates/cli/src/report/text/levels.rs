@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Color, Table};
 use indicatif::HumanCount;
+use sluicegate_replay::log::printable;
 
 use super::{DIM, align_right, header, percent, section, write_table};
-use crate::log::printable;
 use crate::report::json::Summary;
 
 impl Summary {

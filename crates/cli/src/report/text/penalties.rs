@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Color, Table};
 use indicatif::HumanCount;
+use sluicegate_replay::replay::Replay;
 
 use super::{align_right, header, percent, section, write_table};
-use crate::replay::Replay;
 use crate::report::json::Summary;
 
 impl Summary {

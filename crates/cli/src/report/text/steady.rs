@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Table};
+use sluicegate_replay::replay::Replay;
 
 use super::super::json::Summary;
 use super::{section, write_table};
-use crate::replay::Replay;
 
 impl Summary {
     /// Writes the part of a steady rate that limiters of a short time refuse, of those that refused

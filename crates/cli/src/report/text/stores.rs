@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use comfy_table::{Attribute, Cell, Table};
 use indicatif::{HumanBytes, HumanCount};
 use sluicegate::keyed::WhenFull;
+use sluicegate_replay::replay::Replay;
 
 use super::{align_right, header, section, write_table};
-use crate::replay::Replay;
 use crate::report::json::{StoreSummary, Summary};
 
 impl StoreSummary {

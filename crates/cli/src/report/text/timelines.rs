@@ -6,9 +6,9 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use indicatif::HumanCount;
 use sluicegate_policy::time_in_words;
+use sluicegate_replay::replay::{Bin, Judge, Replay};
 
 use super::{BOLD, DENIED, DIM, section};
-use crate::replay::{Bin, Judge, Replay};
 
 /// Columns of a timeline that are taken by its name and its peak.
 const AROUND_TIMELINE: u16 = 40;

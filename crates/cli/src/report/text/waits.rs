@@ -6,10 +6,10 @@ use std::time::Duration;
 use comfy_table::{Attribute, Cell, Color, Table};
 use indicatif::HumanCount;
 use sluicegate_policy::time_in_words;
+use sluicegate_replay::log::printable;
+use sluicegate_replay::replay::Replay;
 
 use super::{SEEN, add_seen, align_right, has_seen, header, percent, section, write_table};
-use crate::log::printable;
-use crate::replay::Replay;
 use crate::report::json::Summary;
 use crate::report::seen::Stamps;
 

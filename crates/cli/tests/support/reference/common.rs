@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluicegate::Quota;
-use sluicegate_cli::policy::Kind;
+use sluicegate_replay::policy::Kind;
 
 use super::buckets::Bucket;
 

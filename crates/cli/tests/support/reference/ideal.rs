@@ -2,7 +2,7 @@
 
 use num_rational::BigRational;
 use sluicegate::Refill;
-use sluicegate_cli::policy::Kind;
+use sluicegate_replay::policy::Kind;
 
 use super::buckets::Bucket;
 use super::days::Days;

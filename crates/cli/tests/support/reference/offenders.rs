@@ -2,9 +2,9 @@
 //! for each question.
 
 use sluicegate::penalty::PenaltyRule;
-use sluicegate_cli::log::Line;
 use sluicegate_cli::report::PenaltySummary;
 use sluicegate_policy::Penalty;
+use sluicegate_replay::log::Line;
 
 use super::{nanos, requests};
 

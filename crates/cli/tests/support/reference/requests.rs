@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use num_rational::BigRational;
 use num_traits::Zero;
-use sluicegate_cli::log::Line;
-use sluicegate_cli::policy::Rule;
-use sluicegate_cli::replay::Lacking;
 use sluicegate_policy::{Cost, Filter, KeyField, KeyPart, Missing, Named, Otherwise};
+use sluicegate_replay::log::Line;
+use sluicegate_replay::policy::Rule;
+use sluicegate_replay::replay::Lacking;
 
 use super::whole;
 

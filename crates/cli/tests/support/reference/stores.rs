@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluicegate::keyed::WhenFull;
-use sluicegate_cli::policy::{Kind, Room, Rule};
+use sluicegate_replay::policy::{Kind, Room, Rule};
 
 use super::Key;
 use super::buckets::Bucket;

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use maud::{Markup, html};
 use plotters::prelude::*;
+use sluicegate_replay::suggest::Point;
 
 use super::axis::{Counts, Marked, rounds};
 use super::{DIGIT, TEXT_SIZE, ink, short};
-use crate::suggest::Point;
 
 /// The most marks on the axis of limits.
 const MOST_MARKS: usize = 6;

@@ -4,9 +4,9 @@ use maud::{Markup, PreEscaped, html};
 use plotters::backend::DrawingBackend;
 use plotters::prelude::SVGBackend;
 use plotters::style::Color;
+use sluicegate_replay::replay::Bin;
 
 use super::{DRAWN, ink, inside};
-use crate::replay::Bin;
 
 /// The steps of a share.
 const STEPS: u64 = 5;

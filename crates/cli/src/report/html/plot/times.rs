@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use plotters::prelude::*;
+use sluicegate_replay::replay::Bin;
 
 use super::axis::{Counts, Marked};
 use super::{DIGIT, SIZE, TEXT_SIZE, ink};
-use crate::replay::Bin;
 
 /// Columns of time, of equal width.
 #[derive(Clone, Debug)]

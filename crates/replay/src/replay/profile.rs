@@ -69,7 +69,7 @@ pub struct Profile {
     /// True if no line of the logs has a user agent.
     has_no_agents: bool,
     /// The name of the network that the key is in, if `--crawlers` has one.
-    pub(crate) network: Option<String>,
+    pub network: Option<String>,
 }
 
 /// The most frequent of some values.
@@ -106,7 +106,8 @@ impl Profile {
     }
 
     /// Returns the same requests, as those of logs that may have no user agents.
-    pub(crate) fn of_logs(&self, has_no_agents: bool) -> Profile {
+    #[must_use]
+    pub fn of_logs(&self, has_no_agents: bool) -> Profile {
         Profile { has_no_agents, ..self.clone() }
     }
 

@@ -168,7 +168,8 @@ impl<'a> Line<'a> {
 
 /// Replaces control characters, and characters that change the direction of what follows them, so that text from a client
 /// cannot steer a terminal or a page.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let turns = |character: char| {
         matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}')
             || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

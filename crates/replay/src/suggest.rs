@@ -40,7 +40,8 @@ const LINES_PER_LOOK: u64 = 64;
 pub const WHOLE: u64 = 1_000_000;
 
 /// Returns millionths as a number of percent.
-pub(crate) fn in_percent(parts: u64) -> String {
+#[must_use]
+pub fn in_percent(parts: u64) -> String {
     let (whole, decimals) = (parts * 100 / WHOLE, parts * 100 % WHOLE);
     let text = format!("{whole}.{:04}", decimals / 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -56,7 +57,7 @@ pub struct Goal {
 }
 
 /// The things that a limit has to leave untouched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Share {
     /// Keys of which no request is denied

@@ -19,7 +19,7 @@ use crate::policy::{Cost, Kind, Rule};
 const MAX_LOG_LIMIT: u64 = 1 << 24;
 
 /// The number that is searched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Vary {
     /// The limit: of a bucket its burst
@@ -31,8 +31,8 @@ pub enum Vary {
 
 impl Vary {
     /// Returns true if it is the limit.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
-    pub(crate) fn is_limit(&self) -> bool {
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
         *self == Vary::Limit
     }
 

@@ -23,7 +23,7 @@ use self::names::{Names, Slot};
 use self::pattern::Pattern;
 use self::prefix::{Before, PREFIXES, PrefixId};
 use self::presets::PRESETS;
-pub(crate) use self::presets::help;
+pub use self::presets::help;
 pub(super) use self::reader::{NoLine, Reader};
 pub(super) use self::record::{Record, Scratch};
 use super::columns::Asked;

@@ -40,7 +40,7 @@ use sluicegate::ManualClock;
 
 pub use self::judge::Judge;
 pub use self::lacking::Lacking;
-pub use self::levels::{LevelCounts, Levels};
+pub use self::levels::{LevelCounts, Levels, check_levels};
 pub use self::offenders::PenaltyCounts;
 pub use self::options::{Options, TooMuchMemory};
 pub use self::pass::{Moment, Pass};

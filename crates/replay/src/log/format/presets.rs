@@ -163,7 +163,8 @@ pub(super) fn all() -> Vec<Form> {
 }
 
 /// Returns a line for each name that `--format` takes.
-pub(crate) fn help() -> String {
+#[must_use]
+pub fn help() -> String {
     let mut text = "\
 Formats, of which the first lines of a log tell one if none is given:
 "

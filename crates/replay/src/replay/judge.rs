@@ -239,7 +239,8 @@ impl Judge {
     }
 
     /// Returns the requests that it denied to a key, by the key for people.
-    pub(crate) fn profiles_by_name(&self) -> HashMap<String, &Profile> {
+    #[must_use]
+    pub fn profiles_by_name(&self) -> HashMap<String, &Profile> {
         self.profiles.iter().map(|(key, profile)| (readable(key), profile)).collect()
     }
 

@@ -173,7 +173,7 @@ fn names<'l>(
 /// # Errors
 ///
 /// If they have too many names.
-pub(crate) fn check_levels(levels: &[LevelPolicy]) -> Result<(), String> {
+pub fn check_levels(levels: &[LevelPolicy]) -> Result<(), String> {
     let keys = names(levels, |level| &level.key).len();
     let counts = names(levels, |level| &level.counts).len();
     for (field, count) in [("key", keys), ("counts", counts)] {

@@ -10,7 +10,8 @@ use crate::replay::{Lacking, Pass, Replay};
 
 /// Returns the warnings about a reading of the logs, the worst first. `needs` are the fields that a policy
 /// asks for.
-pub(crate) fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
+#[must_use]
+pub fn of_pass(pass: &Pass, needs: &Needs) -> Vec<String> {
     let mut warnings = Vec::new();
     let count = |lines: u64| HumanCount(lines);
     let all = pass.lines() + pass.skipped();
@@ -101,7 +102,8 @@ fn order(pass: &Pass) -> String {
 }
 
 /// Returns the warnings about a replay, the worst first.
-pub(crate) fn of_replay(replay: &Replay) -> Vec<String> {
+#[must_use]
+pub fn of_replay(replay: &Replay) -> Vec<String> {
     let count = |lines: u64| HumanCount(lines);
     let mut warnings = of_pass(replay.pass(), replay.needs());
     for judge in replay.judges() {
@@ -192,7 +194,8 @@ fn absent_field(field: KeyField, pass: &Pass) -> Option<String> {
 }
 
 /// Returns the error of logs of which no line has a client, if the policy asks for one.
-pub(crate) fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
+#[must_use]
+pub fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
     if pass.lines() == 0 || pass.has(KeyField::Client) || !needs.fields.contains(&KeyField::Client)
     {
         return None;
@@ -243,7 +246,7 @@ fn quoted(names: &[&str]) -> String {
 }
 
 /// Returns the warnings about lines that lack a value or cost more than it, of the `all` lines that a limiter judged.
-pub(crate) fn lacking(rule: &Rule, all: u64, lacking: &Lacking) -> impl Iterator<Item = String> {
+pub fn lacking(rule: &Rule, all: u64, lacking: &Lacking) -> impl Iterator<Item = String> {
     let name = &rule.name;
     let no_key = lacking.denied + lacking.admitted + lacking.shared;
     let key = (no_key > 0).then(|| {

@@ -18,10 +18,10 @@ mod vet;
 
 pub use self::batch::{Batch, Entry};
 pub use self::columns::Columns;
-pub(crate) use self::format::help as formats_help;
+pub use self::format::help as formats_help;
 pub use self::format::{Format, FormatError, HeaderError, Used};
 pub use self::input::Source;
-pub(crate) use self::line::printable;
+pub use self::line::printable;
 pub use self::line::{BadLine, Line};
 pub use self::merge::{Merged, Run};
 pub use self::presence::Absent;
