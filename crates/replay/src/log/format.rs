@@ -4,6 +4,7 @@
 mod csv;
 pub(super) mod error;
 mod found;
+mod iso;
 mod json;
 mod ltsv;
 mod names;

@@ -1,6 +1,7 @@
 //! One line of an access log, and how one in common or combined format is read.
 
 mod address;
+pub(super) mod civil;
 mod split;
 mod stamp;
 

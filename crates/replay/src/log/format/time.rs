@@ -6,6 +6,7 @@ use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
 
 use super::super::line::clf_time;
+use super::iso;
 
 /// Numbers below these count seconds, milliseconds and microseconds, and larger ones nanoseconds: the
 /// ranges of the years 1973 to 5138 do not overlap.
@@ -22,13 +23,13 @@ pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
     {
         return number(text);
     }
+    if let Some(stamp) = iso::parse(text).or_else(|| without_zone(text)) {
+        return Some(stamp);
+    }
     let text_without_brackets =
         text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
     if let Some(time) = clf_time(text_without_brackets) {
         return Some((time, 0));
-    }
-    if let Some(stamp) = without_zone(text) {
-        return Some(stamp);
     }
     let text = str::from_utf8(text).ok()?;
     Some((text.parse().ok()?, decimals(text.as_bytes())))
@@ -36,17 +37,21 @@ pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
 
 /// Reads the common format's time without its zone, in UTC, and with parts of its second, as `HAProxy` writes it.
 fn without_zone(text: &[u8]) -> Option<Stamp> {
-    let (whole, digits) = text.split_at_checked("06/Feb/2009:12:14:14".len())?;
+    let (whole, rest) = text.split_at_checked("06/Feb/2009:12:14:14".len())?;
+    let digits = match rest {
+        [] => None,
+        [b'.', digits @ ..] => Some(digits),
+        _ => return None,
+    };
     let stamp = (clf_time(&[whole, b" +0000"].concat())?, 0);
-    match digits {
-        [] => Some(stamp),
-        [b'.', digits @ ..] => with_fraction(stamp, digits),
-        _ => None,
-    }
+    digits.map_or(Some(stamp), |digits| with_fraction(stamp, digits))
 }
 
 /// Reads a date and a time of day, in UTC.
 pub(super) fn of_parts(date: &[u8], time: &[u8]) -> Option<Stamp> {
+    if let Some(stamp) = iso::of_parts(date, time, 0) {
+        return Some(stamp);
+    }
     let text = format!("{}T{}", str::from_utf8(date).ok()?, str::from_utf8(time).ok()?);
     let time: DateTime = text.parse().ok()?;
     Some((time.to_zoned(TimeZone::UTC).ok()?.timestamp(), decimals(text.as_bytes())))

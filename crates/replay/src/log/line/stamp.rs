@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 
+use super::civil;
+
 /// Format of a time such as `17/May/2015:10:05:03 +0000`.
 const FORMAT: &str = "%d/%b/%Y:%H:%M:%S %z";
-
-/// Days before each month in a year without a leap day.
-const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 /// Reads a time. Those in the form that servers write take the short way.
 pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
@@ -18,21 +17,14 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
 /// other one, and it does not know leap seconds or the 29th of February.
 fn usual(text: &[u8]) -> Option<Timestamp> {
     let text: &[u8; 26] = text.try_into().ok()?;
-    let digit =
-        |at: usize| Some(i64::from(text[at].wrapping_sub(b'0'))).filter(|digit| *digit < 10);
-    let two = |at| Some(digit(at)? * 10 + digit(at + 1)?);
+    let two = |at| civil::two(text, at);
     let is = |at: usize, byte| (text[at] == byte).then_some(());
     for (at, byte) in [(2, b'/'), (6, b'/'), (11, b':'), (14, b':'), (17, b':'), (20, b' ')] {
         is(at, byte)?;
     }
     let (day, year) = (two(0)?, two(7)? * 100 + two(9)?);
     let (hour, minute, second) = (two(12)?, two(15)?, two(18)?);
-    let east = match text[21] {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let (zone_hour, zone_minute) = (two(22)?, two(24)?);
+    let east = civil::offset(text[21], two(22)?, two(24)?)?;
     let month = match &text[3..6] {
         b"Jan" => 0,
         b"Feb" => 1,
@@ -48,20 +40,8 @@ fn usual(text: &[u8]) -> Option<Timestamp> {
         b"Dec" => 11,
         _ => return None,
     };
-    let days = BEFORE_MONTH.get(month + 1).unwrap_or(&365) - BEFORE_MONTH[month];
-    let is_time = hour < 24 && minute < 60 && second < 60 && zone_hour < 24 && zone_minute < 60;
-    if !(1..=days).contains(&day) || year == 0 || !is_time {
-        return None;
-    }
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let leap_days = |years: i64| years / 4 - years / 100 + years / 400;
-    let days = 365 * (year - 1970) + leap_days(year - 1) - leap_days(1969)
-        + BEFORE_MONTH[month]
-        + i64::from(is_leap && month > 1)
-        + day
-        - 1;
-    let zone = east * (zone_hour * 3600 + zone_minute * 60);
-    Timestamp::from_second(days * 86_400 + hour * 3600 + minute * 60 + second - zone).ok()
+    let second = civil::second([year, month, day], [hour, minute, second], east)?;
+    Timestamp::from_second(second).ok()
 }
 
 #[cfg(test)]
