@@ -15,9 +15,20 @@ deny() {
     cargo deny --manifest-path "$clone/Cargo.toml" --locked check
 }
 
-# Changes of the libraries' interfaces that the version does not tell.
+# The interface of the engine is the one that `ci/interface.txt` lists, so that a review sees what changes it; and since the
+# last release no library's has changed in a way that the version does not tell.
 api() {
     local tag
+    # The items of a trait are listed at the trait, and not for each type that has it.
+    cargo public-api -sss --manifest-path "$clone/Cargo.toml" --target-dir "$target" -p sluicegate --all-features |
+        awk '!/^pub (const |unsafe )*(fn|type|const) / { of_trait = /^impl.* for / } !of_trait || /^impl/' |
+        sed -E 's/\bsluicegate:://g; s/\bcore::(option|result)::(Option|Result)\b/\2/g' >"$work/interface.txt"
+    diff -u ci/interface.txt "$work/interface.txt" >"$work/changes" || {
+        cp "$work/interface.txt" "$files/"
+        cat "$work/changes"
+        die "the interface of the engine has changed: copy $files/interface.txt to ci/, if all of that is meant"
+    }
+    echo "the interface of the engine is as listed: $(wc -l <ci/interface.txt) lines"
     tag=$(git describe --tags --match 'v*' --abbrev=0 2>/dev/null) || { echo "no release before this one: nothing to compare"; return; }
     ci/setup.sh semver
     cargo semver-checks --baseline-rev "$tag" "${published[@]/#/--package=}"

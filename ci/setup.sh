@@ -114,7 +114,7 @@ release() {
     done
     rustup target add aarch64-unknown-linux-musl x86_64-unknown-linux-musl \
         || die "cannot install the targets for static files with rustup"
-    cargo_tools cargo-deny cargo-cyclonedx
+    cargo_tools cargo-deny cargo-cyclonedx cargo-public-api
 }
 
 # For a release that another comes before: only then does `ci/release.sh` ask for it, since it takes minutes to build.
