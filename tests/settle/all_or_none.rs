@@ -106,7 +106,7 @@ fn grants_of_every_kind_come_back_unless_all_of_them_are_kept() {
     check(take, || keys.peek(&7, 0).unwrap().balance());
 }
 
-/// What others have taken since stays theirs, and nothing is lost where a limiter is settled.
+/// Permits that others have taken since stay theirs, and nothing is lost where a limiter is settled.
 #[test]
 fn beside_other_callers_a_grant_comes_back_as_far_as_its_limiter_takes_it_back() {
     fn give_back<G: Revocable>(
