@@ -5,9 +5,11 @@ mod request;
 use http::request::Parts;
 use sluicegate::Denied;
 use sluicegate::penalty::Standing;
+use sluicegate::share::ShareGrant;
 use sluicegate::wait::AcquireError;
 use sluicegate_policy::{
-    BeforeWait, Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty, WaitError,
+    BeforeWait, Cost, KeyField, KeyedHandle, LimiterHandle, LimiterPolicy, Pass, Penalty,
+    PermitSource, WaitError,
 };
 
 use self::request::{Admitted, PolicyRequest};
@@ -27,6 +29,7 @@ use crate::fields::PolicyState;
 /// | `shadow` | requests pass; how many would have been denied is told by the handle's `shadow_counts` |
 /// | `key` | the program finds the key of a request; the policy writes it, so that an address is the same key as elsewhere |
 /// | `classes` | the service is told the [`RequestClass`] of a request, and clients with [`Limit::tell_class`](super::Limit::tell_class) |
+/// | `shares` | the service is told the [`ShareGrant`] of a request |
 /// | `match`, `except` | are the program's: which route has the layer |
 ///
 /// Without `ByPolicy`, a handle is a limiter like any other: what it denies is refused, a request costs 1, and answers are no
@@ -82,11 +85,21 @@ fn answer<'l>(
     left: impl FnOnce() -> Option<std::time::Duration>,
 ) -> Result<Taken<'l>, RefusalReason> {
     match answer {
-        Ok(pass) => Ok(Taken::spent(&pass.grant())),
+        Ok(pass) => Ok(taken(pass)),
         Err(WaitError::Denied(denied)) => Err(refused(*denied, left)),
         Err(WaitError::Line(error)) => Err(RefusalReason::Line(*error)),
         // The name was removed from the file, and nobody waits for it any more.
         Err(_) => Err(RefusalReason::Line(AcquireError::Closed)),
+    }
+}
+
+/// Returns the permits of a request that may go on, with their source if they are a tenant's.
+fn taken<'l>(pass: &Pass) -> Taken<'l> {
+    let grant = pass.grant();
+    match pass.source() {
+        Some(PermitSource::Assured) => Taken::shared(ShareGrant::Assured(grant)),
+        Some(PermitSource::Borrowed) => Taken::shared(ShareGrant::Borrowed(grant)),
+        None => Taken::spent(&grant),
     }
 }
 
@@ -159,7 +172,7 @@ macro_rules! by_policy {
             fn try_take(&self, $key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
                 let $handle = &self.handle;
                 match $handle.try_before_wait($($arguments,)? permits) {
-                    Ok(grant) => Ok(Taken::spent(&grant)),
+                    Ok(pass) => Ok(taken(&pass)),
                     Err(denied) => Err(self.reason($key, denied)),
                 }
             }
@@ -170,6 +183,10 @@ macro_rules! by_policy {
                 permits: u64,
             ) -> Result<Taken<'_>, RefusalReason> {
                 let $handle = &self.handle;
+                if $handle.policy().kind.is_common() {
+                    // It gives nothing back, and tells the source of permits.
+                    return self.try_take($key, permits);
+                }
                 match $handle.try_before_wait_revocable($($arguments,)? permits) {
                     Ok(receipt) => Ok(Taken::revocable(receipt)),
                     Err(denied) => Err(self.reason($key, denied)),

@@ -1,17 +1,18 @@
 //! Calls before a wait: a denial by which the caller begins to wait is not its answer, and does not count.
 
 use sluicegate::settle::Receipt;
-use sluicegate::{Grant, KeyedLimiter, Limiter};
+use sluicegate::{KeyedLimiter, Limiter};
 
 use super::before_wait::BeforeWait;
 use super::handle::{LimiterHandle, NO_KEY};
 use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
 use super::keys::Keys;
+use super::shadow::{Pass, noted};
 
 /// Calls by callers that wait if they are denied.
 impl LimiterHandle {
-    /// Does the same as [`try_acquire`](LimiterHandle::try_acquire) for a caller that waits for the permits if they are
+    /// Does the same as [`try_pass_with`](LimiterHandle::try_pass_with) for a caller that waits for the permits if they are
     /// denied, by [`acquire_with`](LimiterHandle::acquire_with), which then counts as its only call.
     ///
     /// # Errors
@@ -34,17 +35,17 @@ impl LimiterHandle {
     /// assert_eq!((counts.granted, counts.denied), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_before_wait(&self, permits: u64) -> Result<Grant, BeforeWait> {
+    pub fn try_before_wait(&self, permits: u64) -> Result<Pass, BeforeWait> {
         if let Some(own) = self.limiter.plain() {
             let answer = own.limiter.try_acquire_then(permits, |answer| answer);
             if self.limiter.is_still_plain() {
+                let answer = answer.map(Pass::granted);
                 return answer.map_err(|denied| BeforeWait::of(own.terms, denied));
             }
         }
         // Not of the line with counts: the answer is counted here.
         let ask_line = |line: &Line, permits| line.limiter().try_acquire(permits);
-        let pass = self.limiter.pass_or_wait(NO_KEY, permits, Limiter::try_acquire, ask_line)?;
-        Ok(pass.grant())
+        self.limiter.pass_or_wait(NO_KEY, permits, Limiter::try_acquire, ask_line)
     }
 
     /// Does the same, and returns a [`Receipt`]: it gives back as much as that of
@@ -63,14 +64,14 @@ impl LimiterHandle {
             }
         }
         // What is loaded for this call cannot outlive it.
-        self.try_before_wait(permits).map(Receipt::spent)
+        self.try_before_wait(permits).map(|pass| Receipt::spent(pass.grant()))
     }
 }
 
 /// Calls by callers that wait if they are denied: see [`LimiterHandle::try_before_wait`], which is the same without
 /// keys.
 impl KeyedHandle {
-    /// Does the same as [`try_acquire`](KeyedHandle::try_acquire) for a caller that waits for the permits if they are
+    /// Does the same as [`try_pass_with`](KeyedHandle::try_pass_with) for a caller that waits for the permits if they are
     /// denied, by [`acquire_with`](KeyedHandle::acquire_with), which then counts as its only call.
     ///
     /// # Errors
@@ -80,21 +81,23 @@ impl KeyedHandle {
         &self,
         key: &(impl AsRef<[u8]> + ?Sized),
         permits: u64,
-    ) -> Result<Grant, BeforeWait> {
+    ) -> Result<Pass, BeforeWait> {
         let key = key.as_ref();
         if let Some(own) = self.keys.plain() {
             let answer = own.limiter.try_acquire_then(key, permits, |answer| answer);
             if self.keys.is_still_plain() {
+                let answer = answer.map(Pass::granted);
                 return answer.map_err(|denied| BeforeWait::of(own.terms, denied));
             }
         }
+        let mut source = None;
         let pass = self.keys.pass_or_wait(
             key,
             permits,
-            |keys, permits| keys.try_acquire(key, permits),
+            |keys, permits| noted(keys.try_acquire_told(key, permits), &mut source),
             |line, permits| line.try_acquire(key, permits),
         )?;
-        Ok(pass.grant())
+        Ok(pass.of(source))
     }
 
     /// Does the same, and returns a [`Receipt`]: it gives back as much as that of
@@ -118,6 +121,6 @@ impl KeyedHandle {
                 return self.keys.counted_receipt(own, key, permits, receipt);
             }
         }
-        self.try_before_wait(key, permits).map(Receipt::spent)
+        self.try_before_wait(key, permits).map(|pass| Receipt::spent(pass.grant()))
     }
 }

@@ -4,7 +4,8 @@ use http::Extensions;
 use sluicegate::Grant;
 use sluicegate::penalty::Standing;
 use sluicegate::share::{Priorities, Share, ShareGrant, Shares};
-use sluicegate_http::layer::{ByPriority, ByShare, Remote, RemoteError, RemoteLimiter};
+use sluicegate_http::layer::{ByPolicy, ByPriority, ByShare, Remote, RemoteError, RemoteLimiter};
+use sluicegate_policy::{Policies, Registry};
 
 use super::*;
 
@@ -175,6 +176,50 @@ fn base64(text: &str) -> &str {
     match text {
         "exports" => "ZXhwb3J0cw==",
         other => panic!("not written down: {other}"),
+    }
+}
+
+const POLICIES: &str = r#"
+[limiters.tenants]
+key = { header = "x-tenant" }
+policy = "shares"
+limit = 4
+rate = { amount = 1, interval = "1 day" }
+shares = [{ tenants = 2, assured = { limit = 1, rate = { amount = 1, interval = "3 days" } } }]
+
+[limiters.classes]
+key = "path"
+policy = "priorities"
+limit = 10
+rate = { amount = 1, interval = "1 day" }
+classes = [{ name = "pages", values = "/pages" }, { name = "exports", reserve_percent = 50 }]
+"#;
+
+/// Returns limits of tenants and of classes by a new registry.
+fn by_policy() -> [Limit; 2] {
+    let registry = Registry::new(Policies::from_toml("limits.toml", POLICIES).unwrap()).unwrap();
+    let handle = |name: &str| ByPolicy::new(registry.keyed(name).unwrap());
+    let named = |name: &str| QuotaPolicy::new(4).named(name).unwrap();
+    [
+        Limit::per_key(handle("tenants"), |_| "acme".into()).policy(named("tenants")),
+        Limit::per_key(handle("classes"), |request| request.uri.path().into())
+            .policy(named("classes")),
+    ]
+}
+
+#[tokio::test]
+async fn the_service_is_told_the_same_by_a_policy() {
+    let [tenants, classes] = by_policy().map(RateLimitLayer::new);
+    let both = RateLimitLayer::all_of(by_policy()).unwrap();
+    for (path, class, is_assured) in [("/pages", "pages", true), ("/anything", "exports", false)] {
+        for (layer, has_classes) in [(&tenants, false), (&both, true)] {
+            let extensions = served(layer, to(path)).await.unwrap();
+            assert_eq!(extensions.get::<ShareGrant>().unwrap().is_assured(), is_assured);
+            assert_eq!(extensions.get::<RequestClass>().is_some(), has_classes);
+        }
+        let extensions = served(&classes, to(path)).await.unwrap();
+        assert_eq!(extensions.get::<RequestClass>().unwrap().as_str(), class);
+        assert!(extensions.get::<ShareGrant>().is_none());
     }
 }
 
