@@ -258,10 +258,26 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Shares<K, C, S> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let answer = self.decide(group, tenant, permits);
-        if let Some(answers) = &self.answers {
-            answers.count(permits, &answer);
+        match &self.answers {
+            None => self.decide(group, tenant, permits),
+            Some(answers) => self.decide_counted(answers, group, tenant, permits),
         }
+    }
+
+    /// Decides, and counts the answer. Apart from the call that is not counted, whose answer then need not be there as a whole.
+    #[inline(never)]
+    fn decide_counted<Q>(
+        &self,
+        answers: &ShareAnswers,
+        group: usize,
+        tenant: &Q,
+        permits: u64,
+    ) -> Result<ShareGrant, Denied>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let answer = self.decide(group, tenant, permits);
+        answers.count(permits, &answer);
         answer
     }
 
