@@ -75,6 +75,12 @@ fn answers_are_counted_by_class_if_that_is_wanted() {
     let denials = counts.map(|answers| (answers.denials().rate, answers.denials().too_large));
     assert_eq!(denials, [(0, 0), (0, 0), (1, 1)]);
     assert!(priorities.answers(3).is_none());
+    let shared = Priorities::by_percent(priorities.limiter(), PERCENT).unwrap().counted();
+    assert!(shared.try_acquire(0, 0).is_ok());
+    let clone = shared.clone();
+    assert!(clone.try_acquire(0, 0).is_ok() && clone.try_acquire(0, 0).is_ok());
+    let granted = [&shared, &clone].map(|own| own.answers(0).unwrap().counts().granted);
+    assert_eq!(granted, [1, 2], "a clone counts for itself");
 }
 
 #[test]

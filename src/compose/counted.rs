@@ -31,7 +31,7 @@ use self::waits::WaitCounts;
 /// (counted by callgrind for a call of one permit that is inlined; 2 to 6 more for others).
 ///
 /// A limiter is called through the trait [`Limiter`]. Calls of `try_acquire`, `try_acquire_up_to` and
-/// `try_acquire_revocable` are counted, and so is `try_acquire_settleable` if the limiter has it
+/// `try_acquire_revocable` are counted, with or without a reserve, and so is `try_acquire_settleable` if the limiter has it
 /// ([`Settle`](crate::settle::Settle)). `peek`, `is_idle`, `reset` and `healed` are not, nor are calls
 /// of the wrapped limiter by [`limiter`](Counted::limiter) or by other references to it. Permits
 /// that a receipt gives back stay counted, and an estimate stays counted as it was granted: what its

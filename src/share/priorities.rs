@@ -203,6 +203,14 @@ impl<L: Leaving> Priorities<L> {
     }
 }
 
+/// A clone counts for itself, from 0.
+impl<L: Clone> Clone for Priorities<L> {
+    fn clone(&self) -> Self {
+        let answers = self.answers.iter().map(|_| AnswerCounters::new()).collect();
+        Priorities { limiter: self.limiter.clone(), classes: self.classes.clone(), answers }
+    }
+}
+
 /// Returns the most that the limiter holds.
 fn limit_of(limiter: &impl Leaving) -> u64 {
     match limiter.peek(0) {
