@@ -31,6 +31,8 @@ use super::table::verbs::TableTier;
 /// | a `QueuedKeys` | as in the store. Callers in line for the key go first, and leave none |
 /// | a [`Counted`], a pointer to one of these | as in the wrapped store |
 ///
+/// A `Keyed` of `Penalties` has none of this: nothing is used up there.
+///
 /// # Examples
 ///
 /// ```
