@@ -5,6 +5,7 @@ const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 30
 
 /// Returns the second of a date and a time of day, `east` seconds from UTC; months count from 0. `None` says nothing about
 /// leap seconds, the 29th of February and years before the first: the long way knows them.
+#[inline(always)]
 pub(in crate::log) fn second(
     [year, month, day]: [i64; 3],
     [hour, minute, second]: [i64; 3],
@@ -27,6 +28,7 @@ pub(in crate::log) fn second(
 }
 
 /// Returns the seconds of an offset from UTC in hours and minutes, if they are of a clock.
+#[inline(always)]
 pub(in crate::log) fn offset(sign: u8, hour: i64, minute: i64) -> Option<i64> {
     let seconds = hour * 3600 + minute * 60;
     match sign {
@@ -38,6 +40,7 @@ pub(in crate::log) fn offset(sign: u8, hour: i64, minute: i64) -> Option<i64> {
 }
 
 /// Returns the number that two digits from a place on are.
+#[inline(always)]
 pub(in crate::log) fn two(text: &[u8], at: usize) -> Option<i64> {
     let digit =
         |at: usize| Some(i64::from(text.get(at)?.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
