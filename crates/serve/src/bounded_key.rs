@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use sluicegate_policy::MAX_KEY_BYTES;
 
 /// The separator of the parts of a key.
@@ -54,7 +54,7 @@ pub(crate) fn bound_text(text: &mut String) {
 fn hash(part: &[u8]) -> String {
     let mut text = String::with_capacity(HASH_BYTES);
     text.push_str(MARK);
-    for byte in Sha256::digest(part) {
+    for byte in Hash::hash(part) {
         // Writing to a text cannot fail.
         let _ = write!(text, "{byte:02x}");
     }

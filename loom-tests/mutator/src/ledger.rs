@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use hmac_sha256::Hash;
 use regex::Regex;
-use sha2::{Digest, Sha256};
 
 use crate::table::{Table, text_of};
 
@@ -218,7 +218,7 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn hash_of(texts: &[(String, String)]) -> String {
-    let mut hasher = Sha256::new();
+    let mut hasher = Hash::new();
     for (name, text) in texts {
         hasher.update(name);
         hasher.update([0]);

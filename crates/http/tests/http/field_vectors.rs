@@ -6,8 +6,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hmac_sha256::Hash;
 use http::{HeaderMap, StatusCode};
-use sha2::{Digest, Sha256};
 use sluicegate::window::WindowFromFirst;
 use sluicegate::{FixedWindow, ManualClock, Rate};
 use sluicegate_http::fields::*;
@@ -67,7 +67,7 @@ fn same(ours: &HeaderMap, theirs: &[(&'static str, &str)]) {
 
 /// Returns the partition key of express-rate-limit: the first 12 hexadecimal digits of a hash.
 fn partition_of(key: &str) -> String {
-    Sha256::digest(key).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    Hash::hash(key.as_bytes()).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn named(name: &str, quota: u64, seconds: u64) -> QuotaPolicy {

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hmac_sha256::Hash;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
 
 use super::ink;
 
@@ -61,5 +61,5 @@ impl Document {
 }
 
 fn hash(text: &str) -> String {
-    STANDARD.encode(Sha256::digest(text))
+    STANDARD.encode(Hash::hash(text.as_bytes()))
 }
