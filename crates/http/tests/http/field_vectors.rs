@@ -67,7 +67,10 @@ fn same(ours: &HeaderMap, theirs: &[(&'static str, &str)]) {
 
 /// Returns the partition key of express-rate-limit: the first 12 hexadecimal digits of a hash.
 fn partition_of(key: &str) -> String {
-    Hash::hash(key.as_bytes()).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    Hash::hash(key.as_bytes())
+        .iter()
+        .take(6)
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn named(name: &str, quota: u64, seconds: u64) -> QuotaPolicy {
