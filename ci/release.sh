@@ -3,16 +3,21 @@
 # published, and archives of the command. Publishes nothing.
 #
 #   ci/release.sh            all steps
-#   ci/release.sh STEP...    these: deny api minimal packages archives sbom
+#   ci/release.sh STEP...    these: advisories deny api minimal packages archives sbom
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 die() { echo "release: $*" >&2; exit 1; }
 step() { printf '\n=== %s\n' "$*"; }
 
-# Advisories, licences, sources and duplicates of the dependencies (deny.toml).
+# Known faults of the dependencies. Needs github.com, which has the list.
+advisories() {
+    cargo deny --manifest-path "$clone/Cargo.toml" --locked check advisories
+}
+
+# Licences, sources and duplicates of the dependencies (deny.toml).
 deny() {
-    cargo deny --manifest-path "$clone/Cargo.toml" --locked check
+    cargo deny --manifest-path "$clone/Cargo.toml" --locked check bans licenses sources
 }
 
 # The interface of the engine is the one that `ci/interface.txt` lists, so that a review sees what changes it; and since the
@@ -104,7 +109,7 @@ sbom() {
     cp "$clone/crates/cli/sluicegate-cli.cdx.json" "$files/"
 }
 
-steps=(deny api minimal packages archives sbom)
+steps=(advisories deny api minimal packages archives sbom)
 for name; do
     [[ " ${steps[*]} " == *" $name "* ]] || die "no step '$name'; the steps are: ${steps[*]}"
 done
