@@ -8,6 +8,7 @@ mod needs;
 mod on_server;
 mod servers;
 mod tenants;
+mod unanswered;
 
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -27,7 +28,8 @@ use self::kinds::{share, share_of_classes, share_of_tenants};
 use self::names::{KeyNames, key_space};
 use self::on_server::{Limits, OnServer};
 use self::servers::{Connected, Known, Server, Servers};
-use self::tenants::{Tenants, Unanswered};
+use self::tenants::Tenants;
+use self::unanswered::Unanswered;
 use crate::guarded::Causes;
 use crate::script::{SHARES, Script};
 use crate::{
@@ -257,13 +259,8 @@ impl RedisConnector {
     ) -> Result<Tenants, ConnectError> {
         let keys = key_space(store, policy)?;
         let server = self.server(store, &SHARES, &keys)?;
-        let fallback = match store.on_failure {
-            OnFailure::Closed => Unanswered::Closed,
-            OnFailure::Open => Unanswered::Open { limit: policy.kind.most_at_once() },
-            OnFailure::Share { machines } => {
-                Unanswered::Local(Box::new(share_of_tenants(quota, groups, machines)?))
-            }
-        };
+        let share = |machines| share_of_tenants(quota, groups, machines);
+        let fallback = Unanswered::new(store.on_failure, policy.kind.most_at_once(), share)?;
         Ok(Tenants {
             server: store.shown_url(),
             prefix: store.prefix.clone(),
@@ -284,13 +281,8 @@ impl RedisConnector {
         let limit = limit_of(&policy.kind)?;
         let keys = key_space(store, policy)?;
         let server = self.server(store, limit.script(), &keys)?;
-        let fallback = match store.on_failure {
-            OnFailure::Closed => Unanswered::Closed,
-            OnFailure::Open => Unanswered::Open { limit: quota.burst() },
-            OnFailure::Share { machines } => {
-                Unanswered::Local(Box::new(share_of_classes(quota, classes, machines)?))
-            }
-        };
+        let share = |machines| share_of_classes(quota, classes, machines);
+        let fallback = Unanswered::new(store.on_failure, quota.burst(), share)?;
         Ok(Classes {
             server: store.shown_url(),
             prefix: store.prefix.clone(),

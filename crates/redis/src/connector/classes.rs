@@ -7,7 +7,7 @@ use sluicegate_policy::{
 
 use super::on_server::failure;
 use super::servers::Server;
-use super::tenants::Unanswered;
+use super::unanswered::Unanswered;
 use crate::priorities::{ALL, above};
 use crate::{RedisLimiter, TryAcquireError};
 

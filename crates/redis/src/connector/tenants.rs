@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use sluicegate_policy::{
-    CommonLimiter, LeaseStatistics, RemoteAnswer, RemoteFuture, RemoteLimits, RemoteVerb,
-    ShareGroup,
+    LeaseStatistics, RemoteAnswer, RemoteFuture, RemoteLimits, RemoteVerb, ShareGroup,
 };
 
 use super::names::KeyNames;
 use super::on_server::failure;
 use super::servers::Server;
-use crate::{Fallback, RedisShares, TryAcquireError, Verb};
+use super::unanswered::Unanswered;
+use crate::{RedisShares, TryAcquireError};
 
 /// The tenants of a policy.
 pub(super) struct Tenants {
@@ -31,16 +31,6 @@ pub(super) struct Groups {
     others: usize,
 }
 
-/// The answers while the server gives none.
-pub(super) enum Unanswered {
-    /// The failure.
-    Closed,
-    /// A grant of everything up to the limit.
-    Open { limit: u64 },
-    /// Those of this machine's share of the limit, in which each tenant has its own.
-    Local(Box<CommonLimiter>),
-}
-
 /// Numbers the groups.
 pub(super) fn numbered(groups: &[ShareGroup]) -> Groups {
     let tenants = groups.iter().enumerate();
@@ -53,29 +43,6 @@ pub(super) fn numbered(groups: &[ShareGroup]) -> Groups {
 impl Groups {
     fn of(&self, key: &str) -> usize {
         self.named.get(key).copied().unwrap_or(self.others)
-    }
-}
-
-impl Unanswered {
-    /// Returns the answer; nothing if it is closed.
-    pub(super) fn answer(&self, verb: RemoteVerb, key: &str, permits: u64) -> Option<RemoteAnswer> {
-        let (answer, source) = match self {
-            Unanswered::Closed => return None,
-            Unanswered::Open { limit } => {
-                (Fallback::Open.answer(Verb::Take, key, permits, *limit)?, None)
-            }
-            Unanswered::Local(limiter) => {
-                let answer = match verb {
-                    RemoteVerb::Take => limiter.decide(key.as_bytes(), permits),
-                    RemoteVerb::Peek => limiter.look(key.as_bytes(), permits),
-                };
-                match answer {
-                    Ok((grant, source)) => (Ok(grant), source),
-                    Err(denied) => (Err(denied), None),
-                }
-            }
-        };
-        Some(RemoteAnswer { answer, source, is_fallback: true })
     }
 }
 
