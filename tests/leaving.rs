@@ -149,6 +149,29 @@ fn expected(twin: &Verbs<'_>, permits: u64, reserve: u64) -> Answer {
     }
 }
 
+/// Asserts that an answer above a reserve, of any size, is lower by it, and that its waits are not shorter.
+fn assert_told_above(answer: Answer, reserve: u64) {
+    let lower = |whole: u64| whole.saturating_sub(reserve);
+    match answer {
+        Ok(grant) => {
+            let above = grant.above(reserve);
+            assert_eq!((above.permits(), above.limit()), (grant.permits(), lower(grant.limit())));
+            assert_eq!(above.remaining(), lower(grant.remaining()), "{grant:?} above {reserve}");
+            assert!(above.reset_after() >= grant.reset_after() || above.limit() == 0, "{above:?}");
+            let _ = (above.balance(), above.next_permit_after(), above.ready_after());
+        }
+        Err(Denied::Wait(shortfall)) => {
+            let Denied::Wait(above) = Denied::Wait(shortfall).above(reserve) else {
+                panic!("another denial of {shortfall:?}")
+            };
+            assert_eq!(above.remaining(), lower(shortfall.remaining()), "{shortfall:?}");
+            assert_eq!(above.retry_after(), shortfall.retry_after(), "above {reserve}");
+            let _ = (above.missing(), above.balance(), above.next_permit_after());
+        }
+        Err(other) => assert_eq!(other.above(reserve), other),
+    }
+}
+
 fn assert_as_both_together(asks: &[(u64, u64, u64)]) {
     let clock = ManualClock::at(1_700_000_000_000_000_000);
     for (limiter, twin) in all(&clock).iter().zip(all(&clock)) {
@@ -160,6 +183,7 @@ fn assert_as_both_together(asks: &[(u64, u64, u64)]) {
             assert_eq!(looked, expected, "{ask:?}: a look");
             assert_eq!((limiter.leaving)(permits, reserve), expected, "{ask:?}");
             assert_eq!((limiter.peek)(0), (twin.peek)(0), "{ask:?}: what is left");
+            assert_told_above(expected, reserve);
         }
     }
 }

@@ -184,11 +184,14 @@ impl Denied {
         }
     }
 
-    /// Returns the denial as it is for one who leaves `kept` permits: the limit of one that is too large is that already.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn above(self, kept: u64) -> Denied {
+    /// Returns the denial of [`try_acquire_leaving`](crate::share::Leaving::try_acquire_leaving) as it is for one who leaves a
+    /// reserve: what remains and the limit are lower by `reserve` permits, what is missing and the wait are unchanged.
+    ///
+    /// [`Denied::TooLarge`] has the lower limit already. See [`Grant::above`](crate::Grant::above).
+    #[must_use]
+    pub fn above(self, reserve: u64) -> Denied {
         match self {
-            Denied::Wait(shortfall) => Denied::Wait(shortfall.above(kept)),
+            Denied::Wait(shortfall) => Denied::Wait(shortfall.above(reserve)),
             other => other,
         }
     }

@@ -134,7 +134,6 @@ impl Forecast {
     }
 
     /// Returns the forecast of what is above `kept` permits.
-    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn above(self, kept: u64) -> Forecast {
         match self {

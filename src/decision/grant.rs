@@ -46,11 +46,28 @@ impl Grant {
         Grant { permits, forecast: Forecast::Window(counted) }
     }
 
-    /// Returns the grant as it is for one who leaves `kept` permits.
-    #[cfg(feature = "alloc")]
+    /// Returns the grant as it is for one who leaves a reserve: balance and limit are lower by `reserve` permits.
+    ///
+    /// The grant of [`try_acquire_leaving`](crate::share::Leaving::try_acquire_leaving) tells of the whole limit. Classes of
+    /// your own tell their callers this one, as those of [`share`](crate::share) do.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::share::Leaving;
+    /// use sluicegate::{Denied, ManualClock, TokenBucket, quota};
+    ///
+    /// let bucket = TokenBucket::with_clock(quota!(100 / second), ManualClock::new());
+    /// let grant = bucket.try_acquire_leaving(10, 50)?;
+    /// assert_eq!((grant.remaining(), grant.limit()), (90, 100));
+    /// let own = grant.above(50);
+    /// assert_eq!((own.remaining(), own.limit()), (40, 50));
+    /// # Ok::<(), Denied>(())
+    /// ```
+    #[must_use]
     #[inline]
-    pub(crate) fn above(self, kept: u64) -> Grant {
-        Grant { forecast: self.forecast.above(kept), ..self }
+    pub fn above(self, reserve: u64) -> Grant {
+        Grant { forecast: self.forecast.above(reserve), ..self }
     }
 
     /// Returns the number of permits that were granted.

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use sluicegate::penalty::Standing;
 use sluicegate::share::{Priorities, PriorityClass};
-use sluicegate::{Denied, Grant, ManualClock, Quota, Rate, TokenBucket};
+use sluicegate::{Grant, ManualClock, Quota, Rate, TokenBucket};
 
 use crate::error::{LimitError, TryAcquireError};
 use crate::limiter::RedisLimiter;
@@ -125,7 +124,7 @@ impl<R: RunScript> RedisPriorities<R> {
     pub async fn try_acquire(&self, class: usize, permits: u64) -> Result<Grant, TryAcquireError> {
         let reserve = self.reserve(class);
         let answer = self.limiter.try_acquire_leaving(&self.key, permits, reserve).await;
-        told(answer, permits, reserve)
+        above(answer, reserve)
     }
 
     /// Returns the answer that [`try_acquire`](RedisPriorities::try_acquire) would give. Takes nothing.
@@ -136,7 +135,7 @@ impl<R: RunScript> RedisPriorities<R> {
     pub async fn peek(&self, class: usize, permits: u64) -> Result<Grant, TryAcquireError> {
         let reserve = self.reserve(class);
         let answer = self.limiter.peek_leaving(&self.key, permits, reserve).await;
-        told(answer, permits, reserve)
+        above(answer, reserve)
     }
 }
 
@@ -154,7 +153,7 @@ impl<R: RunScriptBlocking> RedisPriorities<R> {
     ) -> Result<Grant, TryAcquireError> {
         let reserve = self.reserve(class);
         let answer = self.limiter.try_acquire_leaving_blocking(&self.key, permits, reserve);
-        told(answer, permits, reserve)
+        above(answer, reserve)
     }
 
     /// Does the same as [`peek`](RedisPriorities::peek). Blocks until the server answers.
@@ -165,7 +164,7 @@ impl<R: RunScriptBlocking> RedisPriorities<R> {
     pub fn peek_blocking(&self, class: usize, permits: u64) -> Result<Grant, TryAcquireError> {
         let reserve = self.reserve(class);
         let answer = self.limiter.peek_leaving_blocking(&self.key, permits, reserve);
-        told(answer, permits, reserve)
+        above(answer, reserve)
     }
 }
 
@@ -177,38 +176,10 @@ fn like<R>(limiter: &RedisLimiter<R>) -> Result<TokenBucket<ManualClock>, LimitE
 }
 
 /// Returns an answer as it is for a class that leaves `reserve` permits.
-fn told(
-    answer: Result<Grant, TryAcquireError>,
-    permits: u64,
-    reserve: u64,
-) -> Result<Grant, TryAcquireError> {
+fn above(answer: Result<Grant, TryAcquireError>, reserve: u64) -> Result<Grant, TryAcquireError> {
     match answer {
-        Ok(grant) => above(Ok(grant), permits, reserve).map_err(TryAcquireError::from),
-        Err(TryAcquireError::Denied(denied)) => Ok(above(Err(denied), permits, reserve)?),
-        other => other,
-    }
-}
-
-/// Returns an answer of a limiter as it is for one who leaves `reserve` permits: with what is above the reserve.
-pub(crate) fn above(
-    answer: Result<Grant, Denied>,
-    permits: u64,
-    reserve: u64,
-) -> Result<Grant, Denied> {
-    match answer {
-        Ok(grant) => {
-            let used = i64::try_from(grant.limit()).unwrap_or(i64::MAX) - grant.balance();
-            let limit = grant.limit().saturating_sub(reserve);
-            let used = u64::try_from(used).unwrap_or(0);
-            Ok(Standing::new(limit, used, grant.reset_after()).grant(grant.permits()))
-        }
-        Err(Denied::Wait(shortfall)) => {
-            let limit = shortfall.limit().saturating_sub(reserve);
-            let used = shortfall.limit().saturating_sub(shortfall.remaining());
-            let standing = Standing::new(limit, used, shortfall.reset_after());
-            Err(standing.denial(permits, shortfall.retry_after()))
-        }
-        // The limit of one that is too large is without the reserve already.
-        other => other,
+        Ok(grant) => Ok(grant.above(reserve)),
+        Err(TryAcquireError::Denied(denied)) => Err(denied.above(reserve).into()),
+        Err(error) => Err(error),
     }
 }

@@ -40,7 +40,6 @@ impl Shortfall {
     }
 
     /// Returns the shortfall as it is for one who leaves `kept` permits, of which `wanted` counted these too.
-    #[cfg(feature = "alloc")]
     pub(super) fn above(self, kept: u64) -> Shortfall {
         let wanted = self.wanted.saturating_sub(self.forecast.wanted_for(kept));
         Shortfall { wanted, forecast: self.forecast.above(kept), ..self }

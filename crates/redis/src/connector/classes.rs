@@ -1,6 +1,5 @@
 //! Classes of requests on a server, as a registry asks them.
 
-use sluicegate::{Denied, Grant};
 use sluicegate_policy::{
     Kind, LeaseStatistics, RemoteAnswer, RemoteFuture, RemoteLimits, RemoteVerb,
 };
@@ -8,7 +7,7 @@ use sluicegate_policy::{
 use super::on_server::failure;
 use super::servers::Server;
 use super::unanswered::Unanswered;
-use crate::priorities::{ALL, above};
+use crate::priorities::ALL;
 use crate::{RedisLimiter, TryAcquireError};
 
 /// The classes of a policy, which all count against one key.
@@ -36,17 +35,15 @@ impl RemoteLimits for Classes {
                 RemoteVerb::Take => self.limiter.try_acquire_leaving(ALL, permits, reserve).await,
                 RemoteVerb::Peek => self.limiter.peek_leaving(ALL, permits, reserve).await,
             };
-            let of_server = |answer: Result<Grant, Denied>| {
-                let answer = above(answer, permits, reserve);
-                Ok(RemoteAnswer { answer, source: None, is_fallback: false })
-            };
-            match answer {
-                Ok(grant) => of_server(Ok(grant)),
-                Err(TryAcquireError::Denied(denied)) => of_server(Err(denied)),
+            let answer = match answer {
+                Ok(grant) => Ok(grant.above(reserve)),
+                Err(TryAcquireError::Denied(denied)) => Err(denied.above(reserve)),
                 Err(error) => {
-                    self.fallback.answer(verb, key, permits).ok_or_else(|| failure(&error))
+                    let answer = self.fallback.answer(verb, key, permits);
+                    return answer.ok_or_else(|| failure(&error));
                 }
-            }
+            };
+            Ok(RemoteAnswer { answer, source: None, is_fallback: false })
         })
     }
 
