@@ -87,5 +87,5 @@ pub mod model {
     pub use crate::keyed::exact::builder::modelled as searching_all;
     #[cfg(feature = "per-cpu")]
     pub use crate::sharded::builder::modelled as sharded_on_cpus;
-    pub use crate::sync::model::{Atomic, run_on};
+    pub use crate::sync::model::{Atomic, number_thread, run_on};
 }

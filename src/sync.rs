@@ -317,6 +317,20 @@ pub(crate) mod model {
         static CPU: Cell<usize> = Cell::new(0);
     }
 
+    loom::thread_local! {
+        static NUMBER: Cell<usize> = Cell::new(usize::MAX);
+    }
+
+    /// Returns the number of this thread: at first that of all that cannot be told apart.
+    pub(crate) fn thread_index() -> usize {
+        NUMBER.with(Cell::get)
+    }
+
+    /// Gives this thread a number that no other one has.
+    pub fn number_thread(number: usize) {
+        NUMBER.with(|own| own.set(number));
+    }
+
     /// Returns the CPU on which this thread runs: 0 at first.
     #[cfg(feature = "per-cpu")]
     pub(crate) fn cpu() -> usize {

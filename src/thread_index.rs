@@ -4,14 +4,16 @@
 //! frees it when it ends. So even after thousands of short-lived threads the next one gets a low
 //! number. Callers with fewer slots than threads wrap the number.
 //!
-//! Without `std`, threads cannot be told apart and every number is 0. So it is under loom,
-//! where the models choose the slots themselves.
+//! The largest number is that of all threads that cannot be told apart: without `std`, in models, which
+//! choose slots themselves, and while a thread ends.
 
-#[cfg(all(feature = "std", not(sluicegate_loom)))]
+#[cfg(all(feature = "std", not(any(sluicegate_loom, sluicegate_shuttle))))]
 mod numbers;
 
-#[cfg(all(feature = "std", not(sluicegate_loom)))]
+#[cfg(all(feature = "std", not(any(sluicegate_loom, sluicegate_shuttle))))]
 pub(crate) use self::numbers::thread_index;
+#[cfg(sluicegate_loom)]
+pub(crate) use crate::sync::model::thread_index;
 
 /// The largest number of slots that threads are spread over.
 pub(crate) const MAX_PLACES: usize = 256;
@@ -27,7 +29,7 @@ pub(crate) fn places(count: usize) -> usize {
     count.clamp(1, MAX_PLACES).next_power_of_two()
 }
 
-#[cfg(any(not(feature = "std"), sluicegate_loom))]
+#[cfg(not(any(sluicegate_loom, all(feature = "std", not(sluicegate_shuttle)))))]
 pub(crate) fn thread_index() -> usize {
-    0
+    usize::MAX
 }

@@ -7,6 +7,7 @@
 //! * denials are counted by kind, and in permits;
 //! * it answers as the limiter does, inside a store of keys and around other wrappers too.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
@@ -101,6 +102,36 @@ fn counters_beyond_their_number_are_left_alone() {
     counters.add(1, 3);
     counters.add(2, 4);
     assert_eq!((counters.sums(), counters.sum(2)), ([0, 3], 0));
+}
+
+#[test]
+fn threads_that_come_and_go_hand_their_slots_on_and_add_while_they_end() {
+    const THREADS: u64 = if cfg!(miri) { 12 } else { 400 };
+    static COUNTERS: LazyLock<StripedCounters<1>> =
+        LazyLock::new(|| StripedCounters::with_slots(4));
+    struct AddsAtTheEnd;
+    impl Drop for AddsAtTheEnd {
+        fn drop(&mut self) {
+            COUNTERS.add(0, 1);
+        }
+    }
+    thread_local! { static END: AddsAtTheEnd = const { AddsAtTheEnd } }
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..THREADS / 4 {
+                    // Joined, as a scope does not wait for what a thread does at its end.
+                    let short = thread::spawn(|| {
+                        END.with(|_| ());
+                        COUNTERS.add(0, 1);
+                        COUNTERS.add(0, 1);
+                    });
+                    short.join().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(COUNTERS.sum(0), 3 * THREADS);
 }
 
 #[test]

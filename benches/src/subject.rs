@@ -1,6 +1,7 @@
 //! A limiter, or a bare clock, as the benches see it.
 
 pub(crate) mod clocks;
+mod counted;
 mod lease;
 mod leaving;
 mod mutex_bucket;

@@ -91,7 +91,7 @@ impl<L> Counted<L> {
     }
 
     /// Wraps `limiter`, with so many `slots` of counts, rounded up to a power of two, at most 256; 0
-    /// stands for one for each thread that the machine runs at once. Threads beyond them share slots.
+    /// stands for one for each thread that the machine runs at once. Threads beyond them share as many others.
     #[must_use]
     pub fn with_slots(limiter: L, slots: usize) -> Counted<L> {
         Counted { limiter, answers: AnswerCounters::with_slots(slots) }

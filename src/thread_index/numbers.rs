@@ -44,7 +44,7 @@ std::thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(UNKNOWN) };
 }
 
-/// Returns the number of the calling thread.
+/// Returns the number of the calling thread; [`UNKNOWN`] while it ends.
 #[inline(always)]
 pub(crate) fn thread_index() -> usize {
     let number = NUMBER.get();
@@ -54,8 +54,8 @@ pub(crate) fn thread_index() -> usize {
 #[cold]
 #[inline(never)]
 fn assign() -> usize {
-    // A thread that is ending may have returned its number already; any number will do then.
-    OWNED.try_with(|owned| owned.0).inspect(|number| NUMBER.set(*number)).unwrap_or(0)
+    // A thread that is ending may have returned its number already.
+    OWNED.try_with(|owned| owned.0).inspect(|number| NUMBER.set(*number)).unwrap_or(UNKNOWN)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! reports. (Stores of keys: `visit_all` in `keyed.rs`.)
 
 use super::{
-    Visitor, clocks, lease, leaving, mutex_bucket, mutex_log, our_windows, ours, peers,
+    Visitor, clocks, counted, lease, leaving, mutex_bucket, mutex_log, our_windows, ours, peers,
     window_peers,
 };
 
@@ -16,6 +16,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     ours::visit_all(visitor);
     visitor.visit::<lease::Leased>();
     visitor.visit::<leaving::Leaving>();
+    visitor.visit::<counted::Counted>();
 
     visitor.visit::<peers::Governor>();
     visitor.visit::<peers::GovernorUpkeep>();
