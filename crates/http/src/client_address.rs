@@ -156,13 +156,22 @@ impl ClientAddress {
     /// Returns the key of a request. `peer` is the address of the other end of the connection, if it has
     /// one: a Unix socket has none.
     #[must_use]
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "an address in memory costs more than to make a key of it"
+    )]
+    #[inline(always)]
     pub fn key(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> ClientKey {
-        let found = match (&self.source, peer) {
-            (Source::Peer, Some(peer)) => Ok(canonical(peer)),
-            _ => self.find(peer, headers),
-        };
-        match found {
+        match (&self.source, peer) {
+            (Source::Peer, Some(peer)) => ClientKey::Address(self.network(canonical(peer))),
+            _ => self.key_by_fields(peer, headers),
+        }
+    }
+
+    /// Returns the key of a request whose fields may tell its client, or that has no peer.
+    #[inline(never)]
+    fn key_by_fields(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> ClientKey {
+        match self.find(peer, headers) {
             Ok(address) => ClientKey::Address(self.network(address)),
             Err(why) => self.unknown(why, peer),
         }

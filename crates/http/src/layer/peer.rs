@@ -13,7 +13,8 @@ use http::Extensions;
 pub struct Peer(pub SocketAddr);
 
 /// Returns the address that the extensions of a request tell.
-#[inline]
+#[expect(clippy::inline_always, reason = "an address in memory costs as much as to find it")]
+#[inline(always)]
 pub(super) fn of(extensions: &Extensions) -> Option<IpAddr> {
     let peer = extensions.get::<Peer>().map(|peer| &peer.0);
     #[cfg(feature = "axum")]
