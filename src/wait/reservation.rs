@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::decision::all_or_none::Revocable;
 use crate::decision::pieces::Pieces;
 use crate::decision::undo::{Debit, Undo};
+use crate::time::clock::Clock;
 
 use super::charged::{Booked, Charged};
 use super::line;
@@ -86,7 +87,7 @@ enum Home<'a, Q: ?Sized> {
 /// A store that takes reservations back. It is a trait, since a reservation names only the form of the key, and no other
 /// type of the store.
 pub(crate) trait BooksKeys<Q: ?Sized> {
-    fn now_nanos(&self) -> u64;
+    fn clock(&self) -> &dyn Clock;
 
     /// Takes back the charge of `debtor` for `key`, if that is exact. Returns whether it did.
     fn unbook(&self, key: &Q, debtor: Debtor, charged: Charged) -> bool;
@@ -216,15 +217,19 @@ impl<Q: ?Sized> Reservation<'_, Q> {
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait<T: Timer>(self, timer: T) {
-        sleep_until(timer, |_| self.look()).await;
+        let timeline = self.clock().timeline();
+        sleep_until(timer, timeline, |_| self.look()).await;
     }
 
     fn look(&self) -> Look {
-        let now_nanos = match &self.home {
-            Home::Limiter { limiter, .. } => limiter.now_nanos(),
-            Home::Store { store, .. } => store.now_nanos(),
-        };
-        Look::until(self.booked.at_nanos, now_nanos)
+        Look::until(self.booked.at_nanos, self.clock().now_nanos())
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        match &self.home {
+            Home::Limiter { limiter, .. } => limiter.clock(),
+            Home::Store { store, .. } => store.clock(),
+        }
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were charged. Returns whether it

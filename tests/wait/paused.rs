@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::clock::TokioClock;
 use sluicegate::keyed::QueuedKeys;
-use sluicegate::wait::{Caller, Queued, SettleInLine};
+use sluicegate::wait::{Caller, ClockTimer, Queued, Reserve, SettleInLine};
 use sluicegate::{Keyed, Quota, TokenBucket, Wait, quota};
 use tokio::time::{Instant, timeout};
 
@@ -57,6 +57,15 @@ async fn so_is_a_key_of_a_store() {
     let clock = TokioClock::new();
     let users = QueuedKeys::with_clock(Keyed::<String, _>::with_clock(HOURLY, clock), clock);
     passes_two_hours(|| async { users.acquire("ada", 1).await.unwrap() }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_is_a_reservation_by_the_timer_of_the_clock() {
+    let clock = TokioClock::new();
+    let bucket = TokenBucket::with_clock(HOURLY, clock);
+    passes_two_hours(|| async { bucket.reserve(1).unwrap().wait(ClockTimer).await }).await;
+    let users = Keyed::<String, _>::with_clock(HOURLY, clock);
+    passes_two_hours(|| async { users.reserve("ada", 1).unwrap().wait(ClockTimer).await }).await;
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use sluicegate::clock::Timeline;
 use sluicegate::wait::Timer;
 
 use crate::latest::ToldInstant;
@@ -62,6 +63,9 @@ pub struct Taken {
 
 /// A limiter that tells instants.
 pub trait Schedules {
+    /// Returns the timeline of its clock.
+    fn timeline(&self) -> Timeline;
+
     /// Looks at the clock, for a caller that may have slept until the instant.
     fn look(&self, at: ToldInstant, has_slept: bool) -> Look;
 
@@ -120,7 +124,8 @@ impl<L: Schedules> Scheduled<'_, L> {
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait<T: Timer>(self, timer: T) {
-        sleep_until(timer, |has_slept| self.look(has_slept)).await;
+        let timeline = self.limiter.timeline();
+        sleep_until(timer, timeline, |has_slept| self.look(has_slept)).await;
     }
 
     /// Gives the permits back, if no other request was granted since, and the rate was not changed.
@@ -140,7 +145,8 @@ impl<L: Schedules> Scheduled<'_, L> {
     pub(crate) async fn wait_or_cancel<T: Timer>(self, timer: T) {
         let mut unused = Unused(Some(self));
         if let Some(scheduled) = &unused.0 {
-            sleep_until(timer, |has_slept| scheduled.look(has_slept)).await;
+            let timeline = scheduled.limiter.timeline();
+            sleep_until(timer, timeline, |has_slept| scheduled.look(has_slept)).await;
         }
         // Its instant has come.
         unused.0 = None;

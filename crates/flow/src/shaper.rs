@@ -29,7 +29,7 @@ pub use self::error::ShaperError;
 use std::fmt;
 use std::time::Duration;
 
-use sluicegate::clock::DefaultClock;
+use sluicegate::clock::{DefaultClock, Timeline};
 use sluicegate::wait::Timer;
 use sluicegate::{Clock, Rate};
 
@@ -316,6 +316,10 @@ impl<C: Clock> Shaper<C> {
 }
 
 impl<C: Clock> Schedules for Shaper<C> {
+    fn timeline(&self) -> Timeline {
+        self.clock.timeline()
+    }
+
     fn look(&self, at: ToldInstant, has_slept: bool) -> Look {
         self.advanced_by(has_slept.then_some(at), |state| Look::at(&state.latest, at))
     }

@@ -7,6 +7,7 @@
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::clock::Timeline;
 use sluicegate::wait::Timer;
 
 use crate::latest::{LatestReading, ToldInstant};
@@ -35,11 +36,15 @@ pub(crate) fn block_until(look: impl Fn(bool) -> Look) {
     }
 }
 
-/// Does the same as [`block_until`] for a task, which sleeps by `timer`.
-pub(crate) async fn sleep_until<T: Timer>(timer: T, look: impl Fn(bool) -> Look) {
+/// Does the same as [`block_until`] for a task, which sleeps by `timer` on the clock's `timeline`.
+pub(crate) async fn sleep_until<T: Timer>(
+    timer: T,
+    timeline: Timeline,
+    look: impl Fn(bool) -> Look,
+) {
     let mut began_nanos = None;
     while let Some(left) = next_sleep(&look, &mut began_nanos) {
-        timer.sleep(left).await;
+        timer.sleep_on(timeline, left).await;
     }
 }
 

@@ -44,7 +44,7 @@ mod show;
 
 use std::time::Duration;
 
-use sluicegate::clock::DefaultClock;
+use sluicegate::clock::{DefaultClock, Timeline};
 use sluicegate::wait::AcquireError;
 use sluicegate::{Clock, Rate};
 
@@ -352,6 +352,10 @@ impl<C: Clock> WarmUp<C> {
 }
 
 impl<C: Clock> Schedules for WarmUp<C> {
+    fn timeline(&self) -> Timeline {
+        self.clock.timeline()
+    }
+
     fn look(&self, at: ToldInstant, has_slept: bool) -> Look {
         self.advanced_by(has_slept.then_some(at), |state| Look::at(&state.latest, at))
     }

@@ -4,6 +4,7 @@ mod admission;
 mod concurrency;
 mod conformance;
 mod no_alloc;
+mod paused;
 mod rate_limited;
 mod sendable;
 mod shaper;

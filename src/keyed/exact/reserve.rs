@@ -140,8 +140,8 @@ where
     S: BuildHasher,
     Q: AsKey<K> + ?Sized,
 {
-    fn now_nanos(&self) -> u64 {
-        self.clock().now_nanos()
+    fn clock(&self) -> &dyn Clock {
+        self.clock()
     }
 
     fn unbook(&self, key: &Q, debtor: Debtor, charged: Charged) -> bool {

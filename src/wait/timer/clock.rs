@@ -27,7 +27,8 @@ use super::tokio::{TokioSleep, TokioTimer};
 /// | any other | [`ThreadTimer`] |
 ///
 /// So a test that pauses tokio's time gives its limiters a `TokioClock`, and the code that waits for them
-/// stays as it is. [`Timer::sleep`] itself knows no clock, and sleeps as [`ThreadTimer`] does.
+/// stays as it is. A [`Reservation`](crate::wait::Reservation) may be given it too, and sleeps on the timeline of its limiter's
+/// clock. [`Timer::sleep`] itself knows no clock, and sleeps as [`ThreadTimer`] does.
 ///
 /// # Panics
 ///
