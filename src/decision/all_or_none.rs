@@ -2,6 +2,10 @@
 
 use alloc::vec::Vec;
 use core::mem;
+#[cfg(feature = "std")]
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+#[cfg(feature = "std")]
+use std::thread;
 
 /// A grant that can be given back whole.
 ///
@@ -30,8 +34,8 @@ impl<T, G: Revocable> Revocable for (T, G) {
 /// no limit is ever exceeded. Between the first grant and the last, other callers may be denied because of permits that
 /// come back.
 ///
-/// Giving back blocks, and reads a clock, only as the grants do. If one of them panics, as a user's waker or clock may,
-/// the others are given back nevertheless.
+/// Giving back blocks, and reads a clock, only as the grants do. If some of them panic, as a user's waker or clock may,
+/// the others are given back nevertheless, and the first panic goes on then. (Without `std`, a second one aborts.)
 ///
 /// # Examples
 ///
@@ -67,9 +71,12 @@ impl<G: Revocable> AllOrNone<G> {
         AllOrNone { grants: Vec::new() }
     }
 
-    /// Returns no grants yet, with room for so many: adding them does not allocate any more.
+    /// Returns no grants yet, with room for so many: adding them does not allocate any more. Where there is no memory for
+    /// them, it is adding that allocates.
     pub fn with_capacity(grants: usize) -> AllOrNone<G> {
-        AllOrNone { grants: Vec::with_capacity(grants) }
+        let mut room = Vec::new();
+        _ = room.try_reserve_exact(grants);
+        AllOrNone { grants: room }
     }
 
     /// Adds the grant that was `taken`, and returns it; or gives all grants back if it was refused. Allocates if
@@ -114,6 +121,25 @@ impl<G: Revocable> AllOrNone<G> {
     }
 
     /// Gives back the last first: a receipt gives back only what nothing has followed.
+    #[cfg(feature = "std")]
+    fn revoke_all(&mut self) -> bool {
+        let mut is_all = true;
+        let mut panic = None;
+        while let Some(grant) = self.grants.pop() {
+            match catch_unwind(AssertUnwindSafe(|| grant.revoke())) {
+                Ok(is_back) => is_all &= is_back,
+                Err(payload) => _ = panic.get_or_insert(payload),
+            }
+        }
+        if let Some(payload) = panic
+            && !thread::panicking()
+        {
+            resume_unwind(payload);
+        }
+        is_all
+    }
+
+    #[cfg(not(feature = "std"))]
     fn revoke_all(&mut self) -> bool {
         let mut is_all = true;
         while let Some(grant) = self.grants.pop() {
@@ -139,7 +165,7 @@ impl<G: Revocable> Default for AllOrNone<G> {
 impl<G: Revocable> Drop for AllOrNone<G> {
     fn drop(&mut self) {
         if !self.grants.is_empty() {
-            // If one panics, this is dropped with the rest of them.
+            // Without `std`: if one panics, this is dropped with the rest of them.
             let rest = AllOrNone { grants: mem::take(&mut self.grants) };
             rest.give_back();
         }

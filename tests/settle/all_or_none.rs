@@ -151,12 +151,12 @@ impl Revocable for Noted<'_> {
 }
 
 #[test]
-fn the_last_is_given_back_first_and_one_that_panics_keeps_nothing_from_the_others() {
+fn the_last_is_given_back_first_and_those_that_panic_keep_nothing_from_the_others() {
     let notes = RefCell::default();
-    let all = |panics: Option<u32>| {
+    let all = |panic: &[u32]| {
         let mut all = AllOrNone::with_capacity(4);
         for which in 0..4 {
-            all.push(Noted { which, panics: panics == Some(which), notes: &notes });
+            all.push(Noted { which, panics: panic.contains(&which), notes: &notes });
         }
         all
     };
@@ -166,10 +166,32 @@ fn the_last_is_given_back_first_and_one_that_panics_keeps_nothing_from_the_other
         |mut all| assert!(all.add(Err(())).is_err()),
     ];
     for end in ends {
-        for panics in [None, Some(0), Some(2), Some(3)] {
-            let ended = catch_unwind(AssertUnwindSafe(|| end(all(panics))));
-            assert_eq!((ended.is_err(), notes.take()), (panics.is_some(), vec![3, 2, 1, 0]));
+        for panic in [&[][..], &[0], &[2], &[3], &[1, 2], &[0, 1, 2, 3]] {
+            let ended = catch_unwind(AssertUnwindSafe(|| end(all(panic))));
+            assert_eq!((ended.is_err(), notes.take()), (!panic.is_empty(), vec![3, 2, 1, 0]));
         }
     }
-    assert_eq!((all(None).keep().len(), notes.take()), (4, vec![]));
+    assert_eq!((all(&[]).keep().len(), notes.take()), (4, vec![]));
+}
+
+#[test]
+fn grants_that_panic_while_a_caller_does_end_no_process() {
+    let notes = RefCell::default();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut all = AllOrNone::new();
+        for which in 0..2 {
+            all.push(Noted { which, panics: true, notes: &notes });
+        }
+        panic!("the caller");
+    }));
+    assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"the caller"));
+    assert_eq!(notes.take(), [1, 0]);
+}
+
+#[test]
+fn room_for_more_grants_than_there_is_memory_is_none() {
+    let bucket = TokenBucket::new(quota!(10 / hour));
+    let mut all = AllOrNone::with_capacity(usize::MAX);
+    all.add(bucket.try_acquire_revocable(4)).unwrap();
+    assert!(all.give_back());
 }
