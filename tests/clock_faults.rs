@@ -5,13 +5,14 @@
 //!   however young it was;
 //! * a change by a thread whose clock is behind lets no time be earned twice;
 //! * a jump forward earns a burst at most;
-//! * nothing breaks at the end of a `u64`, nor when the clock panics;
-//! * `clock_faults/early.rs`: the waits that are named before a limiter's time begins.
+//! * nothing breaks at the end of a `u64`;
+//! * `clock_faults/early.rs`: the waits that are named before a limiter's time begins;
+//! * `clock_faults/panics.rs`: clocks that panic.
 
 mod early;
+mod panics;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use sluicegate::bucket::Carry;
@@ -216,34 +217,6 @@ fn a_limiter_made_at_the_end_of_the_clocks_range_works_and_never_panics() {
         clock.advance_nanos(1);
         assert_eq!(bucket.drain().permits(), 3);
     }
-}
-
-#[test]
-fn a_clock_that_panics_leaves_the_limiter_as_it_was() {
-    struct Faulty(AtomicBool);
-    impl Clock for Faulty {
-        fn now_nanos(&self) -> u64 {
-            assert!(!self.0.load(Relaxed), "no time");
-            7
-        }
-    }
-    let bucket = TokenBucket::with_clock(quota!(10 / second), Faulty(AtomicBool::new(false)));
-    bucket.try_acquire(3).unwrap();
-    bucket.clock().0.store(true, Relaxed);
-    let calls: [fn(&TokenBucket<Faulty>); 5] = [
-        |bucket| assert!(bucket.try_acquire(1).is_ok()),
-        |bucket| assert!(bucket.force(1).is_ok()),
-        |bucket| assert_eq!(bucket.snapshot().remaining(), 7),
-        |bucket| bucket.reset(),
-        |bucket| bucket.reconfigure(quota!(1 / second), Carry::Reset),
-    ];
-    for call in calls {
-        assert!(catch_unwind(AssertUnwindSafe(|| call(&bucket))).is_err());
-    }
-    bucket.clock().0.store(false, Relaxed);
-    assert_eq!(bucket.peek(0).unwrap().remaining(), 7);
-    bucket.reset();
-    assert_eq!(bucket.peek(0).unwrap().remaining(), 10);
 }
 
 /// Gives its next reading once, and then its own again.

@@ -5,6 +5,10 @@ pub(crate) mod detached;
 pub(crate) mod owned;
 
 use core::fmt;
+#[cfg(feature = "std")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(feature = "std")]
+use std::thread;
 
 #[cfg(feature = "alloc")]
 use crate::decision::all_or_none::Revocable;
@@ -123,9 +127,14 @@ struct TellsLine<'a>(Option<&'a dyn Settle>);
 
 impl Drop for TellsLine<'_> {
     fn drop(&mut self) {
-        if let Some(line) = self.0 {
-            line.let_line_look_again();
+        let Some(line) = self.0 else { return };
+        #[cfg(feature = "std")]
+        if thread::panicking() {
+            // A clock or a waker that panics once more would abort the process.
+            drop(catch_unwind(AssertUnwindSafe(|| line.let_line_look_again())));
+            return;
         }
+        line.let_line_look_again();
     }
 }
 

@@ -105,6 +105,12 @@ impl<C: Clock + Sync> Undo for Sharded<C> {
         // If the burst was lowered, there is no capacity for all of them.
         let tokens = tokens.saturating_sub(self.root.overreserved_since(limit));
         let mut moving = InTransit::with(&self.shards, index, capacity, tokens);
+        // While its caller unwinds, a clock that panics once more would abort the process: the next call that would be
+        // refused releases what is empty.
+        #[cfg(feature = "std")]
+        if std::thread::panicking() {
+            return true;
+        }
         self.close_now(&mut moving);
         true
     }
