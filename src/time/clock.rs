@@ -50,8 +50,9 @@ pub use self::unix::UnixClock;
 ///   from full, and counts that in `healed()`. Healing writes, and reads the clock again; it waits for
 ///   no other call, except for settlements of a window in progress, and for the line's lock if
 ///   callers wait in line. A window starts no new history: it keeps its counts, and no caller waits
-///   longer than two window lengths; that too is counted in `healed()`. When the clock later
-///   returns to the right time, that is a jump forward.
+///   longer than two window lengths and a second (three, and a second, for a `SlidingCounter`, as its last window counts
+///   for a further one). If it moves its counts to an earlier window, that too is counted in `healed()`. When the clock
+///   later returns to the right time, that is a jump forward.
 /// * **A jump forward:** earns what that time would have earned, at most the burst, or the limit of
 ///   a window. More than 146 years from its origin, a limiter starts again. A `KeyTable` does so
 ///   where its 146 years wrap, which is at least 73 years after and 36 years before the time at
