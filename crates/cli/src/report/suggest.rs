@@ -74,7 +74,8 @@ pub fn write_findings(
     }
     for without in &findings.without {
         section(out, &without.name, "")?;
-        writeln!(out, "  no suggestion: {}", without.why)?;
+        let why = format!("no suggestion: {}", without.why);
+        writeln!(out, "  {}", folded(&why, 2, 2, width))?;
     }
     if !findings.policy.is_empty() {
         section(out, "policy to paste", "")?;
@@ -85,7 +86,8 @@ pub fn write_findings(
         writeln!(out)?;
     }
     for warning in &warnings {
-        writeln!(out, "{DENIED}warning{DENIED:#}: {}", printable(warning))?;
+        let warning = printable(warning);
+        writeln!(out, "{DENIED}warning{DENIED:#}: {}", folded(&warning, 9, 2, width))?;
     }
     let Some(next) = next.filter(|_| !findings.policy.is_empty()) else { return Ok(()) };
     write!(out, "\n{DIM}next{DIM:#}   ")?;
@@ -93,10 +95,13 @@ pub fn write_findings(
         |limiter: &Suggestion| Some((printable(&limiter.name), knee_below(limiter, findings)?));
     if let Some((name, knee)) = findings.limiters.iter().find_map(knee) {
         let Knee { keys_hit, keys, share, .. } = knee;
-        writeln!(
+        let refuses = format!(
+            "{name} refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:"
+        );
+        write!(
             out,
-            "{name} refuses nobody; a limit at the knee refuses {keys_hit} of {keys} keys:\n       {} \
-             --at-least {share}\n       or else ",
+            "{}\n       {} --at-least {share}\n       or else ",
+            folded(&refuses, 7, 7, width),
             next.command
         )?;
     }
@@ -121,7 +126,7 @@ fn write_limiter(
     width: u16,
 ) -> io::Result<()> {
     let now = limiter.present.map_or_else(String::new, |_| format!(", now {}", limiter.policy));
-    section(out, &limiter.name, &now)?;
+    section(out, &limiter.name, &folded(&now, limiter.name.chars().count(), 2, width))?;
     if limiter.requests == 0 {
         let without = limiter.lacking.map_or(0, |lacking| lacking.denied + lacking.admitted);
         return match without {
@@ -129,7 +134,7 @@ fn write_limiter(
             _ => writeln!(out, "  no request in the logs has a key"),
         };
     }
-    write_verdict(limiter, out, findings)?;
+    write_verdict(limiter, out, findings, width)?;
     if let Some(gap) = limiter.gap {
         let [from, to] = [gap.from, gap.to].map(HumanCount);
         let keys = match gap.keys_hit {
@@ -139,7 +144,9 @@ fn write_limiter(
         writeln!(out, "  limits from {from} to {to} all hit the same {keys}")?;
     }
     if let Some(knee) = knee_below(limiter, findings) {
-        writeln!(out, "  {BOLD}{}{BOLD:#}, {}", knee.limit, knee.does())?;
+        let limit = knee.limit.to_string();
+        let does = folded(&knee.does(), limit.len() + 4, 2, width);
+        writeln!(out, "  {BOLD}{limit}{BOLD:#}, {does}")?;
     }
     if limiter.overridden > 0 {
         let count = HumanCount(limiter.overridden);
@@ -179,15 +186,17 @@ fn write_verdict(
     limiter: &Suggestion,
     out: &mut impl Write,
     findings: &Findings,
+    width: u16,
 ) -> io::Result<()> {
     let (number, does) = verdict(limiter, findings);
+    let does = folded(&does, number.len() + 3, 2, width);
     writeln!(out, "  {BOLD}{number}{BOLD:#} {does}")?;
     if let Some(policy) = &limiter.suggested_policy {
-        writeln!(out, "  {DIM}{policy}{DIM:#}")?;
+        writeln!(out, "  {DIM}{}{DIM:#}", folded(policy, 2, 2, width))?;
     }
     let suggested = limiter.curve.iter().find(|point| limiter.suggested == Some(point.limit));
     if let Some(point) = suggested {
-        writeln!(out, "  {}", says(limiter, point))?;
+        writeln!(out, "  {}", folded(&says(limiter, point), 2, 2, width))?;
     }
     if limiter.is_least || limiter.suggested.is_none() {
         return Ok(());
@@ -283,8 +292,8 @@ fn write_hit(limiter: &Suggestion, out: &mut impl Write, width: u16) -> io::Resu
     }
     let has_both = width >= BAR_WIDTH;
     let mut table = Table::new();
-    let mut names = vec!["hit", "denied", "of", "needs", "first seen"];
-    names.extend(has_both.then_some("last seen"));
+    let mut names = vec!["hit", "denied", "of", "needs", "first seen, UTC"];
+    names.extend(has_both.then_some("last seen, UTC"));
     names.push("mostly");
     table.set_header(names.into_iter().map(header));
     for key in &limiter.hit {
@@ -312,6 +321,27 @@ fn write_caution(limiter: &Suggestion, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     CAUTION.iter().try_for_each(|line| writeln!(out, "  {DIM}{line}{DIM:#}"))
+}
+
+/// Breaks `text` between words into lines of `width` columns, of which the first begins at `column`, and the others are
+/// indented by `indent`.
+fn folded(text: &str, column: usize, indent: usize, width: u16) -> String {
+    let mut lines = String::new();
+    let mut at = column;
+    for (place, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if place > 0 && at + 1 + length > usize::from(width) {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            at = indent;
+        } else if place > 0 {
+            lines.push(' ');
+            at += 1;
+        }
+        lines.push_str(word);
+        at += length;
+    }
+    lines
 }
 
 /// Returns a bar, visible even if it is tiny beside the longest.

@@ -254,12 +254,40 @@ fn among_few_keys_the_knee_is_told_and_how_to_have_it() {
     let next =
         "sluicegate suggest --kind sliding_window --interval '1 minute' few.log --at-least 97\n";
     assert!(all.contains(next), "{all}");
+    assert!(all.contains("       or else save the policy as limits.toml, and"), "{all}");
     let knee = suggest("97");
     assert!(
         knee.contains("  2 is the least limit") && !knee.contains(", the knee, would"),
         "{knee}"
     );
     assert!(knee.contains("203.0.113.66"), "{knee}");
+}
+
+#[test]
+fn a_narrow_terminal_breaks_sentences_between_their_words() {
+    let folder = Folder::new();
+    let line = |minute: usize| {
+        format!("203.0.113.7 - - [17/May/2015:10:{minute:02}:00 +0000] \"GET / HTTP/1.1\" 200 1\n")
+    };
+    folder.file("late.log", (0..60).rev().map(line).collect::<String>());
+    folder.file(
+        "reload.toml",
+        "[limiters.reload]\nkey = \"client\"\npolicy = \"leaky_bucket\"\nmode = \"min_interval\"\ninterval = \"10 s\"\n",
+    );
+    let run = |args: &[&str]| {
+        let mut run = sluicegate();
+        run.current_dir(folder.0.path()).env("COLUMNS", "80").arg("suggest").args(args);
+        stdout(&run.assert())
+    };
+    let pages = run(&["--kind", "fixed_window", "--interval", "1 hour", "late.log"]);
+    let reload = run(&["--policy", "reload.toml", "late.log"]);
+    for (text, words) in [(&pages, "warning: 58 of 60 lines are"), (&reload, "no suggestion: ")] {
+        assert!(text.contains(words), "{text}");
+        // Commands and policies are copied as they are.
+        let sentences = text.lines().filter(|line| !line.contains("sluicegate"));
+        let too_long = sentences.filter(|line| line.chars().count() > 80);
+        assert_eq!(too_long.collect::<Vec<_>>(), [""; 0], "{text}");
+    }
 }
 
 #[test]
