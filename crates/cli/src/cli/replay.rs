@@ -301,12 +301,15 @@ impl ReplayArgs {
             });
         }
         let policy = match self.policy.as_slice() {
-            [] => "sluicegate policy > limits.toml writes this policy, whose numbers are to be changed".to_owned(),
+            [] => "this policy in a file, to change its numbers: sluicegate policy > limits.toml"
+                .to_owned(),
             [policy] if self.html.is_some() => {
                 let policy = policy.to_string_lossy();
                 let with = |words: &[&str]| {
                     let words = words.iter().map(|word| (*word).to_owned());
-                    shell_words::join(words.chain([policy.clone().into_owned()]).chain(self.read.words()))
+                    shell_words::join(
+                        words.chain([policy.clone().into_owned()]).chain(self.read.words()),
+                    )
                 };
                 format!(
                     "put it in force: {}\n         the most that it admits: {}",
@@ -316,7 +319,8 @@ impl ReplayArgs {
             }
             [policy] if !is_stdin && !crate::policy::input::is_stdin(policy) => {
                 let logs = self.logs.iter().map(|log| log.to_string_lossy());
-                let words = ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
+                let words =
+                    ["sluicegate", "replay", "--html", "report.html", "--policy"].map(Into::into);
                 let format = self.format.words().into_iter().map(Into::into);
                 let read = self.read.words().into_iter().map(Into::into);
                 let counted = self.counting_words().into_iter().map(Into::into);

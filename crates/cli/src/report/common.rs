@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use indicatif::HumanCount;
 use serde::Serialize;
 use sluicegate_policy::Kind;
 use sluicegate_replay::replay::Tally;
@@ -83,7 +84,10 @@ impl SharesSummary {
         let count = self.tenants - self.top.len();
         let sum = |of: fn(&TenantSummary) -> u64| self.top.iter().map(of).sum::<u64>();
         (count > 0).then(|| TenantSummary {
-            tenant: if count == 1 { "1 other".to_owned() } else { format!("{count} others") },
+            tenant: match count {
+                1 => "1 other".to_owned(),
+                _ => format!("{} others", HumanCount(count as u64)),
+            },
             assured: self.assured - sum(|tenant| tenant.assured),
             borrowed: self.borrowed - sum(|tenant| tenant.borrowed),
             denied: self.denied - sum(|tenant| tenant.denied),
@@ -140,6 +144,9 @@ mod tests {
         let other =
             TenantSummary { tenant: "1 other".to_owned(), assured: 3, borrowed: 1, denied: 1 };
         assert_eq!(others(2), Some(other.clone()));
-        assert_eq!(others(3), Some(TenantSummary { tenant: "2 others".to_owned(), ..other }));
+        for (tenants, named) in [(3, "2 others"), (1_744, "1,743 others")] {
+            let other = TenantSummary { tenant: named.to_owned(), ..other.clone() };
+            assert_eq!(others(tenants), Some(other));
+        }
     }
 }
