@@ -67,6 +67,8 @@ fn the_lines_may_come_after_a_prefix() {
         ("journald", "1431857103.123456 lb1 proxy[14389]: "),
         ("journald", "Sun 2015-05-17 10:05:03 UTC lb1 proxy[14389]: "),
         ("cri syslog", "2015-05-17T10:05:03.1Z stdout F May 17 10:05:03 lb1 proxy[14389]: "),
+        ("grep", "/var/log/access.log.1:"),
+        ("grep", "access.log:17:"),
     ];
     // Each prefix, and each format.
     let logs = logs();
@@ -230,7 +232,7 @@ fn help_lists_each_format_with_a_line() {
                 "{name}: {help}"
             );
         }
-        for prefix in ["cri", "docker-compose", "syslog", "journald"] {
+        for prefix in ["cri", "docker-compose", "syslog", "journald", "grep"] {
             assert!(help.contains(&format!("\n  {prefix} ")), "{prefix}");
         }
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");

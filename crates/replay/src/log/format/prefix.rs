@@ -1,4 +1,7 @@
-//! Prefixes that runtimes and daemons of logs write before each line.
+//! Prefixes that runtimes, daemons of logs and searches of several logs write before each line.
+
+use memchr::memmem;
+use sluicegate_policy::client_address;
 
 /// A text before the lines of a log.
 #[derive(Debug)]
@@ -10,11 +13,12 @@ pub(super) struct Prefix {
 }
 
 /// All that are known, in the order in which they are tried.
-pub(super) const PREFIXES: [Prefix; 4] = [
+pub(super) const PREFIXES: [Prefix; 5] = [
     Prefix { name: "cri", about: "Kubernetes: `2015-05-17T10:05:03.1Z stdout F `", rest: cri },
     Prefix { name: "docker-compose", about: "`web-1  | `", rest: compose },
     Prefix { name: "syslog", about: "of RFC 3164 or 5424, or with RFC 3339's time", rest: syslog },
     Prefix { name: "journald", about: "`journalctl`, with any short output", rest: journald },
+    Prefix { name: "grep", about: "of several logs or with numbers: `access.log:17:`", rest: grep },
 ];
 
 /// A prefix among [`PREFIXES`].
@@ -184,6 +188,34 @@ fn journald(line: &[u8]) -> Option<&[u8]> {
     syslog(line)
 }
 
+/// The name of a log, the number of a line, or both. A number alone is told by what follows it, as it may begin an address.
+fn grep(line: &[u8]) -> Option<&[u8]> {
+    let (first, _) = word(line).unwrap_or((line, b""));
+    let is_address =
+        |text: &[u8]| client_address(word(text).map_or(text, |(first, _)| first)).is_some();
+    let (name, rest) = line.split_at(memchr::memchr(b':', first)?);
+    let rest = &rest[1..];
+    let is_number = |name: &[u8]| !name.is_empty() && name.iter().all(u8::is_ascii_digit);
+    if is_address(line) || name.iter().any(|byte| b"[{\"=,;\t".contains(byte)) {
+        return None;
+    }
+    if is_number(name) {
+        return (is_address(rest) || rest.starts_with(b"{")).then_some(rest);
+    }
+    let is_file =
+        [&b"/"[..], b".log", b".json"].iter().any(|part| memmem::find(name, part).is_some());
+    if !is_file || is_address(rest) {
+        return is_file.then_some(rest);
+    }
+    // Digits before a colon may be those of a time of day.
+    let numbered = memchr::memchr(b':', rest).map(|end| (&rest[..end], &rest[end + 1..]));
+    let is_line = |line: &[u8]| !line.first().is_some_and(u8::is_ascii_digit) || is_address(line);
+    match numbered {
+        Some((number, line)) if is_number(number) && is_line(line) => Some(line),
+        _ => Some(rest),
+    }
+}
+
 /// Returns true for a text that begins as `May 17 10:05:03`.
 fn is_bsd_time(text: &[u8]) -> bool {
     matches!(
@@ -267,8 +299,33 @@ mod tests {
             ("journald", "1795165200.123456 host nginx[77]: a b"),
             ("journald", "Fri 2026-11-20 09:00:00 UTC host nginx[77]: a b"),
             ("journald", "Fri 2026-11-20 09:00:00.123456 +02 host nginx: a b"),
+            ("grep", "access.log:a b"),
+            ("grep", "/var/log/nginx/access.log.1:17:a b"),
         ] {
             assert_eq!(rest(name, line), Some("a b"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_a_line_is_told_from_the_address_after_it() {
+        for (line, after) in [
+            ("17:192.0.2.7 a", Some("192.0.2.7 a")),
+            ("17:{\"a\":1}", Some("{\"a\":1}")),
+            ("access.log:17:192.0.2.7 a", Some("192.0.2.7 a")),
+            ("access.log:2001:db8::1 a", Some("2001:db8::1 a")),
+            ("access.log:192.0.2.7:80 a", Some("192.0.2.7:80 a")),
+            ("access.log:10:05:03 a", Some("10:05:03 a")),
+            ("access.log:[10/May", Some("[10/May")),
+            ("2001:db8::1 a", None),
+            ("17:05 a", None),
+            ("192.0.2.7:80 a", None),
+            ("example.org:443 192.0.2.7 a", None),
+            ("[2001:db8::1]:80 a", None),
+            ("host:192.0.2.7\treq:a.log:1", None),
+            ("{\"a.log\":1}", None),
+            ("unix: a", None),
+        ] {
+            assert_eq!(rest("grep", line), after, "{line}");
         }
     }
 
