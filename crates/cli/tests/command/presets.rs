@@ -141,7 +141,11 @@ fn lines_that_are_objects_are_in_no_format_of_texts() {
     for (log, hint) in [
         (envelope(r#"{"log": "#, docker), "the lines are in the field `log` of Docker's"),
         (
-            envelope(r#"{"MESSAGE":"#, r#","time":"2015-05-17T10:05:03Z"}"#),
+            // As `journalctl -o json` writes it.
+            envelope(
+                r#"{"__REALTIME_TIMESTAMP":"1431857103250000","_HOSTNAME":"web","MESSAGE":"#,
+                r#","SYSLOG_IDENTIFIER":"nginx","_PID":"812"}"#,
+            ),
             "`journalctl -o cat > access.log`",
         ),
     ] {

@@ -96,6 +96,8 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
             "start_time",
             "EdgeStartTimestamp",
             "eventTime",
+            // The journal's.
+            "__REALTIME_TIMESTAMP",
         ],
     ),
     ("date", Slot::Date, &["date"]),
