@@ -65,7 +65,7 @@ Headers and columns that a policy names, as in key = { header = \"x-api-key\" } 
 \"tokens\" }, are read from all formats but the common and combined one. A header has the name that servers give it, such as \
 http_x_api_key, %{X-Api-Key}i, cs(x-api-key) or request.headers.x-api-key, or its own; a column has its \
 name alone, which in json may be a path such as org.id, and in patterns of nginx is that of the variable.
-Times of json, csv, w3c and ltsv are RFC 3339, those of the common format (in UTC if it has no zone), or numbers: seconds since 1970 with \
+Times of json, csv, w3c and ltsv are RFC 3339 or those of the common format (in UTC without a zone), or numbers: seconds since 1970 with \
 or without a fraction, milliseconds from 10^11 on, microseconds from 10^14, nanoseconds from 10^17. \
 Fields that --fields leaves out have their usual names, such as client, remote_addr or c-ip; in these \
 formats an empty value is an absent one. Fields that a log lacks are `-`.

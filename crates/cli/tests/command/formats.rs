@@ -344,6 +344,14 @@ fn a_header_without_a_field_is_told_before_anything_is_replayed() {
 }
 
 #[test]
+fn columns_whose_times_are_in_no_known_form_are_told_as_columns() {
+    let log = "time;client\n3/30/2025 0:00:15;192.0.2.7\n";
+    let told = stderr(&Folder::new().replay(&["-"], log).code(3));
+    assert!(told.contains("reading standard input as csv\n"), "{told}");
+    assert!(told.contains(":2: `3/30/2025 0:00:15` is no time"), "{told}");
+}
+
+#[test]
 fn values_with_escapes_are_one_key_however_they_are_written() {
     let folder = Folder::new();
     let log = r#"{"time":1,"client":"a\u0062\n"}

@@ -215,6 +215,24 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>, Then)> {
         ),
         ("a header alone", "csv", b"time,client\n".to_vec(), Counts(3, 0, 0)),
         (
+            "times without a zone",
+            "csv",
+            b"time,client\n2015-05-17 10:05:03,a\n2015-05-17T10:05:03.25,a\n2015-05-17T10:05:04+00:00,a\n".to_vec(),
+            Counts(0, 3, 0),
+        ),
+        (
+            "a comma before the parts of a second",
+            "json",
+            b"{\"time\":\"2015-05-17 10:05:03,250\",\"remote_addr\":\"a\"}\n".to_vec(),
+            Counts(0, 1, 0),
+        ),
+        (
+            "dates without a time of day",
+            "csv",
+            b"time,client\n2015-05-17,a\n2015-05-17T,a\n2015-05-17 10:05:03 CET,a\n".to_vec(),
+            Counts(3, 0, 3),
+        ),
+        (
             "a byte-order mark before the header",
             "csv",
             text(format!("\u{feff}{csv}")),

@@ -4,6 +4,7 @@ use std::io;
 
 use sluicegate_policy::client_address;
 
+use super::csv::Header;
 use super::error::HeaderError;
 use super::prefix::{Before, PrefixId};
 use super::reader::Reader;
@@ -109,6 +110,14 @@ impl Format {
         (read, with_address, with_client)
     }
 
+    /// Returns true if a line names columns, of which one is a time.
+    fn has_columns(&self, line: &[u8]) -> bool {
+        self.candidates.iter().any(|candidate| match &candidate.kind {
+            Kind::Csv(names) => Header::read(names, line, &mut Scratch::default()).is_ok(),
+            _ => false,
+        })
+    }
+
     /// Returns the format of which a line that no format reads looks most, for the sake of the messages about it.
     fn by_first_byte(&self, first: &[u8]) -> Option<&Candidate> {
         let begins = |sign: u8| first.first() == Some(&sign);
@@ -117,6 +126,7 @@ impl Format {
         let found = match () {
             () if begins(b'{') => of_kind(|kind| matches!(kind, Kind::Json(_))),
             () if begins(b'#') => of_kind(|kind| matches!(kind, Kind::W3c(_))),
+            () if self.has_columns(first) => of_kind(|kind| matches!(kind, Kind::Csv(_))),
             () => None,
         };
         let alone = match &*self.candidates {

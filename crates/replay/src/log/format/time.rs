@@ -16,14 +16,15 @@ const UNITS: [(u64, u8); 3] =
 /// A time, and the decimal places of its second.
 pub(super) type Stamp = (Timestamp, u8);
 
-/// Reads a time of RFC 3339 or of the common format, or a number of seconds or their parts since 1970.
+/// Reads a time of RFC 3339 or of the common format, in UTC if it has no zone, or a number of seconds or their parts since
+/// 1970.
 pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
     if text.first()?.is_ascii_digit()
         && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
     {
         return number(text);
     }
-    if let Some(stamp) = iso::parse(text).or_else(|| without_zone(text)) {
+    if let Some(stamp) = iso::parse(text).or_else(|| without_zone(text)).or_else(|| civil(text)) {
         return Some(stamp);
     }
     let text_without_brackets =
@@ -45,6 +46,15 @@ fn without_zone(text: &[u8]) -> Option<Stamp> {
     };
     let stamp = (clf_time(&[whole, b" +0000"].concat())?, 0);
     digits.map_or(Some(stamp), |digits| with_fraction(stamp, digits))
+}
+
+/// Reads RFC 3339's date and time of day without its zone, in UTC, as programs write them: also with a comma before the parts
+/// of a second.
+fn civil(text: &[u8]) -> Option<Stamp> {
+    let (date, rest) = text.split_at_checked("2009-02-06".len())?;
+    let (b'T' | b't' | b' ', time) = rest.split_first()? else { return None };
+    let is_time = time.iter().all(|byte| byte.is_ascii_digit() || b":.,".contains(byte));
+    if is_time { of_parts(date, time) } else { None }
 }
 
 /// Reads a date and a time of day, in UTC.
