@@ -66,14 +66,15 @@ fn verdict(limiter: &LimiterSummary, judge: &Judge, has_agents: bool) -> String 
         };
     }
     let what = what(&judge.rule().key, limiter.keys != 1);
+    // Of more keys than are counted one by one, the numbers are estimates.
+    let (about, least) = if limiter.tally.is_some() { ("about ", "at least ") } else { ("", "") };
     let keys = HumanCount(limiter.keys as u64);
     if limiter.denied == 0 {
-        return format!("would have refused none of {keys} {what}");
+        return format!("would have refused none of {about}{keys} {what}");
     }
-    let least = if limiter.tally.is_some() { "at least " } else { "" };
     let hit = HumanCount(limiter.keys_hit as u64);
     let mut text = format!(
-        "of {keys} {what} it would have refused {least}{hit}, and denied {denied} of {requests} requests ({share} %)"
+        "of {about}{keys} {what} it would have refused {least}{hit}, and denied {denied} of {requests} requests ({share} %)"
     );
     let callers = if has_agents { callers(judge) } else { String::new() };
     if is_by_client(&judge.rule().key) && !callers.is_empty() {

@@ -127,7 +127,10 @@ fn tallies_of_too_many_keys_are_estimates_that_say_so() {
     let folder = Folder::new();
     let log: String = (0..5000).map(|n| lines([n]).replacen('c', &format!("{n}c"), 1)).collect();
     let often = lines([5000]).repeat(300);
-    let found = json(&folder.replay(&["--json", "--tally-keys", "100"], log + &often).success());
+    let log = log + &often;
+    let text = stdout(&folder.replay(&["--tally-keys", "100"], &*log).success());
+    assert!(text.contains("of about ") && text.contains("refused at least 1,"), "{text}");
+    let found = json(&folder.replay(&["--json", "--tally-keys", "100"], log).success());
     let limiter = &found["limiters"][0];
     assert_eq!(limiter["tally"], json!({ "max_keys": 100, "denied_error": 0 }));
     assert_eq!(limiter["denied"], json!(298));
