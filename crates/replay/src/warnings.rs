@@ -240,6 +240,22 @@ pub fn no_client(pass: &Pass, needs: &Needs) -> Option<String> {
     Some(format!("no line has a client, so all requests would be one key; {help}"))
 }
 
+/// Returns the help for logs of which no line has a time, and that have fields of these names.
+#[must_use]
+pub fn no_time(names: &[String]) -> String {
+    let is_likely = |name: &&str| {
+        let name = name.to_ascii_lowercase();
+        ["time", "date", "stamp"].iter().any(|part| name.contains(part))
+            || ["ts", "at"].contains(&name.rsplit(['.', '_']).next().unwrap_or_default())
+    };
+    let (likely, others): (Vec<&str>, Vec<&str>) =
+        names.iter().map(String::as_str).partition(is_likely);
+    let some: Vec<&str> = likely.into_iter().chain(others).take(8).collect();
+    let has =
+        if some.is_empty() { String::new() } else { format!("; the log has {}", quoted(&some)) };
+    format!("help: `--fields time=NAME` says which field has it{has}")
+}
+
 fn quoted(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
     names.join(", ")

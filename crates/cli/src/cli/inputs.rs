@@ -10,9 +10,11 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use sluicegate_replay::crawlers::Crawlers;
 use sluicegate_replay::log::{
-    BadLine, Format, Merged, Order, SHOWN_SKIPPED, Skipped, Source, Used, formats_help,
+    BadLine, Format, Merged, Order, SHOWN_SKIPPED, Source, Used, formats_help,
 };
 use sluicegate_replay::policy::{self, Policy};
+use sluicegate_replay::replay::Pass;
+use sluicegate_replay::warnings;
 
 use super::Failure;
 use crate::console::tell;
@@ -242,14 +244,21 @@ pub(super) fn tell_formats(logs: &Merged) {
 }
 
 /// Shows the first lines that were skipped, and how to read them if all of them are in another format.
-pub(super) fn show_skipped(first: &[Skipped], skipped: u64, judged: u64) {
+pub(super) fn show_skipped(pass: &Pass) {
+    let first = pass.first_skipped();
     for skipped in first {
         tell(&format_args!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why));
     }
-    if let Some(more @ 1..) = skipped.checked_sub(SHOWN_SKIPPED as u64) {
+    if let Some(more @ 1..) = pass.skipped().checked_sub(SHOWN_SKIPPED as u64) {
         tell(&format_args!("skipped {} more lines", HumanCount(more)));
     }
-    if judged == 0 && first.iter().any(|skipped| skipped.why == BadLine::Format) {
+    if pass.lines() > 0 {
+        return;
+    }
+    if first.iter().any(|skipped| matches!(skipped.why, BadLine::NoTime(_))) {
+        tell(&warnings::no_time(pass.names()));
+    }
+    if first.iter().any(|skipped| skipped.why == BadLine::Format) {
         tell(
             &"help: if the log is in another format, name it by --format, of which `--format help` has a list, or \
               write a pattern",

@@ -246,7 +246,7 @@ impl ReplayArgs {
         let done = replay.read(&mut logs);
         progress.finish_and_clear();
         let took = started.elapsed();
-        show_skipped(replay.first_skipped(), replay.skipped(), replay.lines());
+        show_skipped(replay.pass());
 
         let mut errors: Vec<String> =
             logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();

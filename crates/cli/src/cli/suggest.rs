@@ -273,7 +273,7 @@ impl SuggestArgs {
             SuggestError::Memory(error) => Failure::Memory(error),
         })?;
         findings.name_networks(&crawlers);
-        show_skipped(pass.first_skipped(), pass.skipped(), pass.lines());
+        show_skipped(&pass);
         if let Some(error) = warnings::no_client(&pass, &policy.needs()) {
             return Err(Failure::Use(error));
         }

@@ -48,6 +48,21 @@ fn a_log_in_another_format_is_answered_with_the_option() {
 }
 
 #[test]
+fn a_log_without_a_known_time_is_answered_with_the_option_and_its_names() {
+    let folder = Folder::new();
+    let line = r#"{"ip":"192.0.2.7","status":200,"requestTime":"17/May/2015:10:05:03 +0000"}"#;
+    folder.file("own.log", format!("{line}\n").repeat(20));
+    for command in ["replay", "suggest"] {
+        let help = "help: `--fields time=NAME` says which field has it; the log has `requestTime`, `ip`, `status`";
+        let answer = said(&folder, &[command, "own.log"], 3);
+        assert!(answer.contains(help), "{answer}");
+        let fields = ["--fields", "time=requestTime,client=ip", "own.log"];
+        let read = said(&folder, &[&[command][..], &fields].concat(), 0);
+        assert!(!read.contains("help: "), "{read}");
+    }
+}
+
+#[test]
 fn a_policy_in_the_place_of_a_log_is_answered_with_the_option() {
     let folder = Folder::new();
     folder.file("limits.YML", "x");
