@@ -7,8 +7,9 @@ use super::{Clock, Timeline};
 /// A clock that reads tokio's time, which `tokio::time::pause` stops.
 ///
 /// For tests in paused time. Tasks that wait for a limiter on this clock sleep by tokio's timer, so the time of their
-/// runtime has to be enabled. Where time is never paused, the default clock is faster: a reading of this one
-/// costs tens of nanoseconds. The origin is the creation of the clock.
+/// runtime has to be enabled. A thread that blocks sleeps in the system's time even if tokio's is paused: once that has gone
+/// on, the next call of the limiter serves the thread. Where time is never paused, the default clock is faster: a reading of
+/// this one costs tens of nanoseconds. The origin is the creation of the clock.
 ///
 /// # Examples
 ///
