@@ -35,7 +35,7 @@ addresses, such as that of X-Forwarded-For, the last is the client, or the one t
 
 Most logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
 --as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
-limiters that count over 5 seconds or less (5 times the time between the log's stamps), both figures are told. Finer stamps are used as they are.
+limiters that count over 5 seconds or less (5 times the time between the log's stamps), both figures are told. Lines with one finer stamp are spread in the same way, over a millisecond for example.
 
 Formats:
   --format help
