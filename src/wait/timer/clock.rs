@@ -32,7 +32,9 @@ use super::tokio::{TokioSleep, TokioTimer};
 ///
 /// # Panics
 ///
-/// In a runtime of tokio's whose time is not enabled, a sleep for a limiter on a `TokioClock` panics, as tokio's own does.
+/// A sleep for a limiter on a `TokioClock` panics where tokio's own does: in a runtime of tokio's whose time is not enabled,
+/// and on a thread that is in a runtime after that was shut down. (Tasks of the runtime are dropped then, and leave their
+/// lines.)
 ///
 /// # Examples
 ///

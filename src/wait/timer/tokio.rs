@@ -20,7 +20,8 @@ use super::Timer;
 ///
 /// # Panics
 ///
-/// [`sleep`](Timer::sleep) panics outside of a tokio runtime, as tokio's own does.
+/// [`sleep`](Timer::sleep) panics outside of a tokio runtime, and a sleep on a thread that is in a runtime after that was
+/// shut down, as tokio's own do.
 ///
 /// # Examples
 ///
