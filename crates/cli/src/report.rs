@@ -1,6 +1,7 @@
 //! The results of a replay, for people and for programs.
 
 mod common;
+pub(crate) mod fold;
 mod html;
 mod json;
 mod key_summary;

@@ -8,6 +8,7 @@ use sluicegate_policy::{LimiterPolicy, escaped, time_in_words};
 
 use super::input::{InputError, PolicyArgs};
 use super::levels;
+use crate::report::fold::{columns, folded};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -45,10 +46,10 @@ impl CheckArgs {
         let policies = self.read.read(path)?;
         let mut text = String::from("ok\n");
         for level in policies.hierarchy() {
-            let _ = writeln!(text, "  {}", levels::line(level));
+            let _ = writeln!(text, "  {}", in_columns(&levels::line(level), 2));
         }
         for limiter in policies.limiters() {
-            let _ = writeln!(text, "  {}", line(limiter));
+            let _ = writeln!(text, "  {}", in_columns(&line(limiter), 2));
         }
         Ok(text)
     }
@@ -67,14 +68,19 @@ impl ExplainArgs {
         let of_limiters = policies.limiters().iter();
         let of_limiters = of_limiters.map(|limiter| (line(limiter), limiter.explain()));
         let texts = of_levels.chain(of_limiters).map(|(line, sentences)| {
-            let mut text = format!("{line}\n");
+            let mut text = format!("{}\n", in_columns(&line, 0));
             for sentence in sentences {
-                let _ = writeln!(text, "  {sentence}");
+                let _ = writeln!(text, "  {}", in_columns(&sentence, 2));
             }
             text
         });
         Ok(texts.collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// Breaks a text that begins at `column` into the columns of the terminal, if there is one.
+fn in_columns(text: &str, column: usize) -> String {
+    columns().map_or_else(|| text.to_owned(), |width| folded(text, column, 4, width))
 }
 
 /// Returns a limiter in one line.

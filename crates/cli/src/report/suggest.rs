@@ -7,6 +7,7 @@ use indicatif::HumanCount;
 use sluicegate_replay::log::printable;
 use sluicegate_replay::suggest::{Findings, Point, Share, Suggestion, WHOLE, in_percent};
 
+use super::fold::folded;
 use super::profile::in_short;
 use super::text::{BOLD, DENIED, DIM, align_right, header, percent, section, width, write_table};
 
@@ -321,27 +322,6 @@ fn write_caution(limiter: &Suggestion, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     CAUTION.iter().try_for_each(|line| writeln!(out, "  {DIM}{line}{DIM:#}"))
-}
-
-/// Breaks `text` between words into lines of `width` columns, of which the first begins at `column`, and the others are
-/// indented by `indent`.
-fn folded(text: &str, column: usize, indent: usize, width: u16) -> String {
-    let mut lines = String::new();
-    let mut at = column;
-    for (place, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if place > 0 && at + 1 + length > usize::from(width) {
-            lines.push('\n');
-            lines.extend(std::iter::repeat_n(' ', indent));
-            at = indent;
-        } else if place > 0 {
-            lines.push(' ');
-            at += 1;
-        }
-        lines.push_str(word);
-        at += length;
-    }
-    lines
 }
 
 /// Returns a bar, visible even if it is tiny beside the longest.

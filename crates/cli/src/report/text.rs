@@ -24,6 +24,7 @@ use sluicegate_replay::replay::{self, Replay};
 
 use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
+use super::fold::columns;
 use super::json::{LimiterSummary, Summary};
 use super::key_summary::KeySummary;
 use super::profile::in_short;
@@ -313,12 +314,9 @@ pub(super) fn stamps(replay: &Replay) -> String {
     }
 }
 
-/// Returns the columns of the report: those of the terminal, or else of the variable `COLUMNS`. Some terminals say that
-/// they have none.
+/// Returns the columns of the report.
 pub(super) fn width() -> u16 {
-    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = Table::new().width().or_else(said).filter(|columns| *columns > 0);
-    columns.map_or(MAX_WIDTH, |columns| columns.clamp(MIN_WIDTH, MAX_WIDTH))
+    columns().map_or(MAX_WIDTH, |columns| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
 /// Returns true if the report is wide enough for the times at which keys were seen.

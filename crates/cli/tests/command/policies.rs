@@ -82,6 +82,26 @@ fn the_schema_is_json() {
 }
 
 #[test]
+fn sentences_are_broken_between_words_for_a_narrow_terminal() {
+    let folder = Folder::new();
+    let all = sluicegate().args(["policy", "--all"]).assert().success();
+    folder.file("all.toml", stdout(&all));
+    for command in ["check", "explain"] {
+        let print = |columns: Option<&str>| {
+            let mut run = sluicegate();
+            run.current_dir(folder.0.path()).env_remove("COLUMNS").args([command, "all.toml"]);
+            columns.map(|columns| run.env("COLUMNS", columns));
+            stdout(&run.assert().success())
+        };
+        let (narrow, whole) = (print(Some("80")), print(None));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(whole.lines().any(|line| line.chars().count() > 100), "{whole}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&narrow), words(&whole));
+    }
+}
+
+#[test]
 fn explain_says_what_each_limiter_admits_at_worst() {
     let folder = Folder::new();
     folder.file("policy.yaml", YAML);
