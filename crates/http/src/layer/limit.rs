@@ -44,7 +44,8 @@ use crate::fields::QuotaPolicy;
 ///
 /// If the request has to wait for any of them, it first takes its places in flight, then what needs no line,
 /// and then from the limits with a line, in the order of the layer. So it waits for one at a time, while it
-/// holds what it has. With at most one [`WaitUpTo`](super::WaitUpTo), and no other limit than places in flight and
+/// holds what it has. A line that refuses it at once, since its turn would come too late, does so before the request
+/// takes anything but places in flight. With at most one [`WaitUpTo`](super::WaitUpTo), and no other limit than places in flight and
 /// [`Settled`](super::Settled) ones, all or none is exact, also if the client goes away.
 pub struct Limit {
     pub(super) target: Target,

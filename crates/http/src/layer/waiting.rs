@@ -1,7 +1,7 @@
 //! Requests that wait for their limits.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -11,7 +11,7 @@ use sluicegate::settle::AllOrNone;
 use super::Shared;
 use super::claim::Claim;
 use super::decision::{Decision, Look, Passed, Refused, claims, refused};
-use super::take::Waits;
+use super::take::{Taken, Turn, Waits};
 
 /// A request that waits for the decision on it, and the service that is ready for it. Dropping it gives
 /// everything back.
@@ -50,9 +50,27 @@ impl Shared {
         }
         let mut in_turn: Vec<&Claim<'_, '_>> = claims.iter().collect();
         in_turn.sort_by_key(|claim| claim.turn());
+        let (places, others) = in_turn.split_at(places(&in_turn));
         let mut taken = AllOrNone::with_capacity(claims.len());
         let waits = Waits { timer: &self.timer, for_turns: !self.is_shadow };
-        for claim in in_turn {
+        self.take_each(&claims, places, &mut taken, waits).await?;
+        self.ask_lines(&claims, others, &mut taken, waits).await?;
+        self.take_each(&claims, others, &mut taken, waits).await?;
+        Ok(self.passed(parts, taken.keep().into_iter()))
+    }
+
+    /// Takes what `in_turn` asks for, and waits for one after the other. A claim that has been granted already is passed over.
+    async fn take_each<'c, 'l, 'r>(
+        &'c self,
+        claims: &'c [Claim<'l, 'r>],
+        in_turn: &[&'c Claim<'l, 'r>],
+        taken: &mut TakenInTurn<'c, 'l, 'r>,
+        waits: Waits<'c>,
+    ) -> Result<(), Box<Refused>> {
+        for claim in in_turn.iter().copied() {
+            if taken.grants().iter().any(|(other, _)| other.which == claim.which) {
+                continue;
+            }
             let mut answer = claim.take_revocable();
             if let Err(reason) = &answer {
                 if self.lets_wait(claim, reason) {
@@ -62,9 +80,51 @@ impl Shared {
                 }
             }
             if let Err(reason) = taken.add(answer.map(|permits| (claim, permits))) {
-                return Err(Box::new(refused(&claims, claim, reason)));
+                return Err(Box::new(refused(claims, claim, reason)));
             }
         }
-        Ok(self.passed(parts, taken.keep().into_iter()))
+        Ok(())
     }
+
+    /// Stands in each line for a moment, so that one which refuses at once does so before the request has taken what may not come
+    /// back: in an overload, requests that are refused would use up the other limits.
+    async fn ask_lines<'c, 'l, 'r>(
+        &'c self,
+        claims: &'c [Claim<'l, 'r>],
+        in_turn: &[&'c Claim<'l, 'r>],
+        taken: &mut TakenInTurn<'c, 'l, 'r>,
+        waits: Waits<'c>,
+    ) -> Result<(), Box<Refused>> {
+        if in_turn.len() < 2 {
+            return Ok(());
+        }
+        for claim in in_turn.iter().copied().filter(|claim| claim.turn() == Turn::Line) {
+            if !claim.peek().is_err_and(|reason| self.lets_wait(claim, &reason)) {
+                continue;
+            }
+            let Some(answer) = at_once(claim.take_later(waits)).await else { continue };
+            if let Err(reason) = taken.add(answer.map(|permits| (claim, permits))) {
+                return Err(Box::new(refused(claims, claim, reason)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The grants of a request so far, with its claims.
+type TakenInTurn<'c, 'l, 'r> = AllOrNone<(&'c Claim<'l, 'r>, Taken<'c>)>;
+
+/// Returns the number of places in flight that a request asks for, which come first.
+fn places(in_turn: &[&Claim<'_, '_>]) -> usize {
+    in_turn.partition_point(|claim| claim.turn() == Turn::Place)
+}
+
+/// Returns the output of a future that is ready when it is first polled, and drops any other.
+async fn at_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }

@@ -1,5 +1,7 @@
 //! Several limits: all or nothing, and the refusal that is told.
 
+use sluicegate::Wait;
+
 use super::*;
 
 #[tokio::test]
@@ -176,6 +178,37 @@ async fn a_third_limit_that_fails_gives_the_permits_of_two_back() {
         let left = [bucket.peek(0), window.peek(0)].map(|left| left.unwrap().remaining());
         assert_eq!(left, [2, 2], "faulty: {is_faulty}, waits: {waits}");
     }
+}
+
+/// In an overload a line refuses most requests, which would use up what does not come back.
+#[tokio::test]
+async fn a_line_that_refuses_at_once_costs_the_other_limits_nothing() {
+    let clock = clock();
+    // A log cannot be given back what it has granted.
+    let log = Arc::new(SlidingLog::with_clock(rate!(2 / hour), Arc::clone(&clock)).unwrap());
+    let line = Arc::new(TokenBucket::with_clock(quota!(1 / hour), Arc::clone(&clock)));
+    line.drain();
+    let named = |name: &str| QuotaPolicy::new(2).named(name).unwrap();
+    let layer = RateLimitLayer::all_of([
+        Limit::of_all(Arc::clone(&log)).policy(named("log")),
+        Limit::of_all(WaitUpTo::new(Arc::clone(&line), Duration::from_secs(60)))
+            .policy(named("line")),
+    ]);
+    let server = Server::new(layer.unwrap());
+    for _ in 0..3 {
+        let refused = server.send(request("")).await;
+        assert_eq!(refused.status(), 429);
+        let problem = Problem::from_json(refused.body()).unwrap();
+        assert_eq!(problem.violated_policies, ["line"]);
+    }
+    assert_eq!(log.peek(0).unwrap().remaining(), 2);
+    let counts = server.layer.counts();
+    let told: Vec<_> =
+        counts.refusals.iter().map(|refusal| (refusal.reason, refusal.count)).collect();
+    assert_eq!((told, line.line().waiters()), (vec![("timed_out", 3)], 0));
+    clock.advance(Duration::from_secs(3_600));
+    assert_eq!(server.status(request("")).await, 200);
+    assert_eq!([log.peek(0), line.peek(0)].map(|left| left.unwrap().remaining()), [1, 0]);
 }
 
 #[test]
