@@ -132,6 +132,14 @@ impl<C: Clock + Send + Sync + 'static> Take<str> for ByShare<C> {
         let granted = self.shares.peek((self.group)(tenant), tenant, permits);
         looked(granted.map(ShareGrant::grant))
     }
+
+    fn note_refused_look(&self, _: &str, permits: u64, refused: &RefusalReason) {
+        if let RefusalReason::Denied(denied) = refused
+            && let Some(answers) = self.shares.answers()
+        {
+            answers.borrowed.count(permits, Err(denied));
+        }
+    }
 }
 
 impl<L: Leaving + 'static> Take<str> for ByPriority<L> {
@@ -148,6 +156,14 @@ impl<L: Leaving + 'static> Take<str> for ByPriority<L> {
 
     fn look(&self, class: &str, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
         looked(self.priorities.peek(self.index(class), permits).map_err(|refused| refused.denied))
+    }
+
+    fn note_refused_look(&self, class: &str, permits: u64, refused: &RefusalReason) {
+        if let RefusalReason::Denied(denied) = refused
+            && let Some(answers) = self.priorities.answers(self.index(class))
+        {
+            answers.count(permits, Err(denied));
+        }
     }
 
     fn class(&self, class: &str) -> Option<RequestClass> {

@@ -86,6 +86,32 @@ async fn a_layer_of_several_limits_takes_nothing_of_a_share_if_another_refuses()
     assert_eq!(shares.peek(0, "acme", 0).unwrap().grant().remaining(), 2);
 }
 
+#[tokio::test]
+async fn classes_and_shares_count_requests_that_a_layer_of_several_limits_refuses() {
+    let bucket = TokenBucket::with_clock(quota!(10 / day), clock());
+    let priorities = Priorities::by_percent(bucket, [("pages", 0), ("exports", 90)]).unwrap();
+    let priorities = Arc::new(priorities.counted());
+    let classes = Limit::per_key(ByPriority::new(Arc::clone(&priorities)), |_| "exports".into());
+    let share = Share::new(quota!(1 / day).with_burst(1).unwrap());
+    let shares = Shares::with_clock(quota!(3 / day), [share], clock()).unwrap().counted();
+    let shares = Arc::new(shares);
+    let tenants = Limit::per_key(ByShare::new(Arc::clone(&shares), |_| 0), |_| "acme".into());
+    let named = |name: &str| QuotaPolicy::new(9).named(name).unwrap();
+    let another = || Limit::of_all(TokenBucket::with_clock(quota!(9 / day), clock()));
+    for (limit, statuses) in [(classes, [200, 429, 429]), (tenants, [200, 200, 429])] {
+        let limits = [limit.policy(named("own")), another().policy(named("another"))];
+        let server = Server::new(RateLimitLayer::all_of(limits).unwrap());
+        for status in statuses {
+            assert_eq!(server.status(to("/")).await, status);
+        }
+    }
+    let counts = [0, 1].map(|class| priorities.answers(class).unwrap().counts());
+    assert_eq!(counts.map(|counts| (counts.granted, counts.denied)), [(0, 0), (1, 2)]);
+    let answers = shares.answers().unwrap();
+    let counts = [answers.assured.counts(), answers.borrowed.counts()];
+    assert_eq!(counts.map(|counts| (counts.granted, counts.denied)), [(1, 0), (1, 1)]);
+}
+
 /// Sends a request through a layer, and returns the extensions of the request that the service got, if it got one.
 async fn served(layer: &RateLimitLayer, request: Request<Body>) -> Option<Extensions> {
     let got = Arc::new(Mutex::new(None));
