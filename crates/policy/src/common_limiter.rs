@@ -167,6 +167,16 @@ impl CommonLimiter {
         }
     }
 
+    /// Counts a denial that [`look`](CommonLimiter::look) has told, as one by [`decide`](CommonLimiter::decide).
+    #[cfg(feature = "registry")]
+    pub(crate) fn note_denial(&self, key: &[u8], permits: u64, denied: &Denied) {
+        let Parts::Classes(priorities) = &self.limiter else { return };
+        let class = self.place(key).min(priorities.classes().len() - 1);
+        if let Some(answers) = priorities.answers(class) {
+            answers.count(permits, Err(denied));
+        }
+    }
+
     /// Returns the permits that can be lent now, to all tenants together; `None` if keys are no tenants.
     #[must_use]
     pub fn lendable(&self) -> Option<u64> {

@@ -204,7 +204,15 @@ impl KeyedHandle {
     /// Counts a denial that a look at a key has told, as if the permits had been asked for: in the statistics, and as an
     /// offence if the policy says so of refusals. For callers that ask several limiters and look at all of them first.
     pub fn note_denial(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64, denied: &Denied) {
-        self.keys.note_look(key.as_ref(), permits, denied);
+        let key = key.as_ref();
+        let own = self.keys.place().in_force();
+        // Before the denial may begin a penalty, which is no affair of a class.
+        if let Some(common) = own.limiter.common()
+            && own.penalty_left(key, permits).is_none()
+        {
+            common.note_denial(key, permits, denied);
+        }
+        self.keys.note_look(key, permits, denied);
     }
 
     /// Counts a request for so many permits that the caller has denied, since it has no value of the key and the policy

@@ -3,6 +3,7 @@
 //! The registry knows their names and policies, and follows reloads. The decisions are made by a client of the
 //! server, which a [`Connector`] makes of each policy: this crate has none.
 
+mod counted;
 mod in_force;
 
 use std::fmt;
@@ -274,14 +275,6 @@ impl RemoteHandle {
         self.ask(RemoteVerb::Peek, key, Some(permits)).await
     }
 
-    /// Counts a request that was denied since it has no value of the key: see
-    /// [`KeyedHandle::count_missing_key`](crate::KeyedHandle::count_missing_key).
-    pub fn count_missing_key(&self, permits: u64) {
-        if self.slot.answers.get().is_some() {
-            self.slot.unasked.count_missing_key(permits);
-        }
-    }
-
     /// Returns the numbers of leases of this process; `None` if each decision asks the server.
     #[must_use]
     pub fn leases(&self) -> Option<LeaseStatistics> {
@@ -324,20 +317,11 @@ impl RemoteHandle {
         let is_asked = verb == RemoteVerb::Take;
         match answer {
             Ok(RemoteAnswer { answer, source, is_fallback }) => {
-                if is_asked && is_fallback {
-                    self.slot.fallbacks.answered(answer.is_ok());
+                if is_asked {
+                    self.count(&in_force, (key, permits), answer.as_ref(), is_fallback);
                 }
                 if is_asked && let (Ok(_), Some(source)) = (&answer, source) {
                     self.slot.granted.count(source, permits);
-                }
-                if is_asked {
-                    in_force.count(key, permits, answer.as_ref());
-                }
-                if is_asked
-                    && let Some(answers) = self.slot.answers.get()
-                    && (answer.is_ok() || !terms.is_shadow)
-                {
-                    answers.count(permits, answer.as_ref());
                 }
                 let judged = if is_asked {
                     self.slot.shadow.judge(terms, permits, answer)
@@ -360,8 +344,8 @@ impl RemoteHandle {
                 Ok(RemotePass { pass, is_fallback: true })
             }
             Err(failure) => {
-                if is_asked && matches!(failure, RemoteFailure::Unavailable(_)) {
-                    self.slot.fallbacks.refused();
+                if is_asked {
+                    self.count_failure(&failure);
                 }
                 Err(failure.into())
             }

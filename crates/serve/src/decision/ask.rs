@@ -16,6 +16,14 @@ use super::check_error::CheckError;
 use crate::bounded_key::bound;
 use crate::limiters::{Handle, NamedLimiter};
 
+/// A refusal that a look has told, which can be [noted](Ask::note_refusal).
+pub(crate) enum RefusedLook {
+    /// By a limiter in memory.
+    Here(Denied),
+    /// By a limiter on a server, or for lack of an answer.
+    OnServer(RemoteRefusal),
+}
+
 /// A limiter, a key and a number of permits.
 pub(crate) struct Ask<'l> {
     limiter: &'l NamedLimiter,
@@ -128,9 +136,8 @@ impl<'l> Ask<'l> {
         self.look_for(permits).await.0
     }
 
-    /// Does the same as [`peek_for`](Ask::peek_for), with the denial that can be [noted](Ask::note_denial): that of a
-    /// limiter in memory.
-    pub(crate) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<Denied>) {
+    /// Does the same as [`peek_for`](Ask::peek_for), with the refusal that can be [noted](Ask::note_refusal).
+    pub(crate) async fn look_for(&self, permits: u64) -> (Answer<'l>, Option<RefusedLook>) {
         if let Some(answer) = self.of_policy() {
             return (answer, None);
         }
@@ -139,13 +146,14 @@ impl<'l> Ask<'l> {
             Handle::Keyed(handle) => handle.peek_pass(&self.key, permits),
             Handle::Remote(handle) => {
                 let key = self.text();
-                let answer = self.of_server(&handle.peek(&key, permits).await);
-                return (Answer { held: handle.held(&key), ..answer }, None);
+                let looked = handle.peek(&key, permits).await;
+                let answer = Answer { held: handle.held(&key), ..self.of_server(&looked) };
+                return (answer, looked.err().map(RefusedLook::OnServer));
             }
         };
         match answer {
             Ok(pass) => (self.passed(&pass), None),
-            Err(denied) => (self.denied(&denied), Some(denied)),
+            Err(denied) => (self.denied(&denied), Some(RefusedLook::Here(denied))),
         }
     }
 
@@ -157,24 +165,40 @@ impl<'l> Ask<'l> {
         }
     }
 
-    /// Returns the answer of a look that is denied, with the denial that can be [noted](Ask::note_denial).
-    pub(super) fn refused_look(&self, denied: Denied) -> (Answer<'l>, Option<Denied>) {
+    /// Returns the answer of a look that is denied, with the refusal that can be [noted](Ask::note_refusal).
+    pub(super) fn refused_look(&self, denied: Denied) -> (Answer<'l>, Option<RefusedLook>) {
         let answer = self.denied(&denied);
         if self.limiter.policy().shadow {
             return (answer.overruled(), None);
         }
-        (answer, Some(denied))
+        let refused = match self.limiter.handle() {
+            Handle::Single(_) | Handle::Keyed(_) => RefusedLook::Here(denied),
+            Handle::Remote(_) => {
+                RefusedLook::OnServer(RemoteRefusal::Denied { denied, is_fallback: false })
+            }
+        };
+        (answer, Some(refused))
     }
 
-    /// Counts a denial that a look has told, as if the permits had been asked for. Returns the answer, which is that of a
-    /// penalty if the denial was the last offence before one.
-    pub(crate) fn note_denial(&self, denied: &Denied) -> Answer<'l> {
-        match self.limiter.handle() {
-            Handle::Single(handle) => handle.note_denial(self.permits, denied),
-            Handle::Keyed(handle) => handle.note_denial(&self.key, self.permits, denied),
-            Handle::Remote(_) => {}
+    /// Counts a refusal that a look has told, as if the permits had been asked for. Returns the `answer` of the look, or that of
+    /// a penalty if the refusal was the last offence before one.
+    pub(crate) fn note_refusal(&self, answer: Answer<'l>, refused: &RefusedLook) -> Answer<'l> {
+        match (self.limiter.handle(), refused) {
+            (Handle::Single(handle), RefusedLook::Here(denied)) => {
+                handle.note_denial(self.permits, denied);
+                self.denied(denied)
+            }
+            (Handle::Keyed(handle), RefusedLook::Here(denied)) => {
+                handle.note_denial(&self.key, self.permits, denied);
+                self.denied(denied)
+            }
+            (Handle::Remote(handle), RefusedLook::OnServer(refused)) => {
+                handle.note_refusal(&self.text(), self.permits, refused);
+                answer
+            }
+            // A look is by the handle of the question.
+            _ => answer,
         }
-        self.denied(denied)
     }
 
     /// Counts a denial of a key that lacks a value, if the policy makes it one.

@@ -1,12 +1,11 @@
 //! Questions that are answered together.
 
 use serde::Serialize;
-use sluicegate::Denied;
 use sluicegate::settle;
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
-use super::ask::Ask;
+use super::ask::{Ask, RefusedLook};
 use super::sums::Sums;
 
 /// The answer to several checks of which all are to be granted, or none.
@@ -36,9 +35,9 @@ impl<'l> AllOrNone<'l> {
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let looks = look(asks).await;
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {
-            let noted = asks.iter().zip(looks).map(|(ask, (answer, denied))| {
-                if let Some(denied) = denied {
-                    return ask.note_denial(&denied);
+            let noted = asks.iter().zip(looks).map(|(ask, (answer, refused))| {
+                if let Some(refused) = refused {
+                    return ask.note_refusal(answer, &refused);
                 }
                 ask.note_missing_key();
                 answer
@@ -93,7 +92,7 @@ impl<'l> AllOrNone<'l> {
 }
 
 /// Looks at all, each with those before it.
-async fn look<'l>(asks: &[Ask<'l>]) -> Vec<(Answer<'l>, Option<Denied>)> {
+async fn look<'l>(asks: &[Ask<'l>]) -> Vec<(Answer<'l>, Option<RefusedLook>)> {
     let mut sums = Sums::default();
     let mut looks = Vec::with_capacity(asks.len());
     for ask in asks {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sluicegate::{Denied, ManualClock, Quota, TokenBucket};
 
 use super::answer::{Answer, Share};
-use super::ask::Ask;
+use super::ask::{Ask, RefusedLook};
 
 /// The permits that the checks of a question ask for so far.
 ///
@@ -29,9 +29,9 @@ struct Sum {
 }
 
 impl<'a> Sums<'a> {
-    /// Returns the answer to a check after those before it, and takes nothing; with the denial that can be
-    /// [noted](Ask::note_denial).
-    pub(crate) async fn look<'l>(&mut self, ask: &'a Ask<'l>) -> (Answer<'l>, Option<Denied>) {
+    /// Returns the answer to a check after those before it, and takes nothing; with the refusal that can be
+    /// [noted](Ask::note_refusal).
+    pub(crate) async fn look<'l>(&mut self, ask: &'a Ask<'l>) -> (Answer<'l>, Option<RefusedLook>) {
         let permits = ask.permits();
         let sum = self.sums.entry(ask.limiter_and_key()).or_default();
         let own = sum.own.saturating_add(permits);

@@ -194,12 +194,12 @@ impl Answers<'_> {
         match &counted.by {
             By::KeyMissing => Ok(Verdict::of(counted, None, true)),
             By::Limiter(ask) => {
-                let (mut answer, denied) = match sums {
+                let (mut answer, refused) = match sums {
                     Some(sums) => sums.look(ask).await,
                     None => (ask.peek().await, None),
                 };
-                if let Some(denied) = denied {
-                    answer = ask.note_denial(&denied);
+                if let Some(refused) = refused {
+                    answer = ask.note_refusal(answer, &refused);
                 } else if answer.is_granted() {
                     answer = ask.peek_for(0).await;
                 }

@@ -107,6 +107,15 @@ async fn a_batch_takes_the_permits_of_several_classes_or_none() {
         "granted",
         "nothing was taken"
     );
+    let page = service.get("/metrics").await.text().await.unwrap();
+    for line in [
+        "sluicegate_denials_total{limiter=\"classes\",reason=\"rate\"} 0\n",
+        "sluicegate_denials_total{limiter=\"classes\",reason=\"too_large\"} 1\n",
+        "sluicegate_class_denials_total{limiter=\"classes\",class=\"critical\"} 0\n",
+        "sluicegate_class_denials_total{limiter=\"classes\",class=\"batch\"} 1\n",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
     let tenants = json!({
         "checks": [ask("tenants", "acme", 6), ask("tenants", "ada", 2)],
         "all_or_none": true,

@@ -49,7 +49,7 @@ async fn service_on(server: &Server, policy: &str, on_failure: OnFailure) -> Run
         RedisStore { on_failure, prefix: "app".to_owned(), ..RedisStore::new(server.url()) };
     let connector = RedisConnector::new(Handle::current()).by_default(store);
     let policies = Policies::from_toml("limits.toml", policy).unwrap();
-    let registry = Registry::connected(policies, Arc::new(connector)).unwrap();
+    let registry = Registry::connected(policies, Arc::new(connector)).unwrap().counted();
     let token = AdminToken::new(TOKEN).unwrap();
     Running::start(Service::new(Limiters::new(registry)).admin(token), Bounds::default()).await
 }
@@ -174,6 +174,46 @@ async fn classes_of_two_services_leave_their_reserves_and_are_named() {
     let both = json!({ "checks": [ask("pay", 1), ask("pay", 1)], "all_or_none": true });
     let (_, answer) = one.post("/v1/check/batch", &both).await;
     assert_eq!((&answer["decision"], &answer["which"]), (&json!("denied"), &json!(1)));
+}
+
+/// All are looked at before anything is taken, and these looks are not to be missing in the statistics.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_of_all_or_none_by_the_server_and_its_silence_are_counted() {
+    const POLICY: &str = r#"
+        [limiters.classes]
+        key = "user"
+        policy = "priorities"
+        limit = 10
+        rate = { amount = 1, interval = "10 days" }
+        classes = [{ name = "critical", values = "pay" }, { name = "batch", reserve_percent = 50 }]
+
+        [limiters.site]
+        key = "all"
+        policy = "token_bucket"
+        limit = 10
+        rate = { amount = 1, interval = "10 days" }
+    "#;
+    let mut server = Server::start();
+    let service = service_on(&server, POLICY, OnFailure::Closed).await;
+    service.check(json!({ "limiter": "classes", "key": "pay", "cost": 5 })).await;
+    let both = json!({
+        "checks": [ask("classes", "report"), { "limiter": "site" }],
+        "all_or_none": true,
+    });
+    let denied = async || service.post("/v1/check/batch", &both).await.1;
+    assert_eq!(denied().await["answers"][0]["reason"], "rate");
+    server.kill();
+    assert_eq!(denied().await["answers"][0]["reason"], "unavailable");
+    let page = service.get("/metrics").await.text().await.unwrap();
+    for line in [
+        "sluicegate_denials_total{limiter=\"classes\",reason=\"rate\"} 1\n",
+        "sluicegate_class_denials_total{limiter=\"classes\",class=\"batch\"} 1\n",
+        "sluicegate_fallbacks_total{limiter=\"classes\",answer=\"refused\"} 1\n",
+        "sluicegate_fallbacks_total{limiter=\"site\",answer=\"refused\"} 1\n",
+        "sluicegate_granted_permits_total{limiter=\"site\"} 0\n",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
