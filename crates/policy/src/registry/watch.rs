@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -16,6 +16,12 @@ use crate::{LoadError, PolicyFile};
 
 /// The time without changes after which the file is read. An editor writes in several steps.
 const QUIET: Duration = Duration::from_millis(50);
+
+/// The time after which the file is read although its folder still changes: other files there may change all the time.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The time after which the file is looked at although nothing was heard: its folder may have been replaced by another.
+const UNHEARD: Duration = Duration::from_secs(2);
 
 /// A file whose changes a registry follows, until this is dropped.
 #[must_use = "the file is watched until this is dropped"]
@@ -39,9 +45,10 @@ impl Registry {
     /// [`Watch`] is dropped.
     ///
     /// Reads the file at once, in case that it has changed since it was opened, and then 50 ms after the
-    /// last of several changes that follow each other. A file that was replaced by another, as editors
-    /// and deployments do, is read like one that was written. All its folder is watched for that; a
-    /// file in another folder, to which `path` is a link, is not.
+    /// last of several changes that follow each other, at most a second after the first. A file that was replaced by
+    /// another, as editors and deployments do, is read like one that was written. All its folder is watched for that. Every
+    /// two seconds without a change the file is looked at nevertheless, since a folder that has been replaced, and a file in
+    /// another folder to which `path` is a link, change unheard.
     ///
     /// Changes, and files that are refused, are events: see [`on_event`](Registry::on_event). A file
     /// that cannot be read or has mistakes leaves the terms as they are. Dropping the `Watch` waits for
@@ -114,18 +121,34 @@ impl fmt::Debug for Watch {
     }
 }
 
+/// The bytes of the file, or the kind of the error.
+type Outcome = Result<Vec<u8>, io::ErrorKind>;
+
+/// Returns the outcome of reading the file.
+fn outcome(read: &io::Result<Vec<u8>>) -> Outcome {
+    match read {
+        Ok(bytes) => Ok(bytes.clone()),
+        Err(error) => Err(error.kind()),
+    }
+}
+
 /// The work of the thread of a watch.
 struct FileFollower {
     registry: Registry,
     file: PolicyFile,
     /// The outcome of the last reading. The folder may have other files, which change too.
-    last: Option<Result<Vec<u8>, io::ErrorKind>>,
+    last: Option<Outcome>,
 }
 
 impl FileFollower {
     fn run(&mut self, messages: &Receiver<Message>) {
-        while let Ok(message) = messages.recv() {
-            let mut message = Ok(message);
+        loop {
+            let mut message = match messages.recv_timeout(UNHEARD) {
+                Err(RecvTimeoutError::Timeout) if self.has_changed() => Ok(Message::Changed),
+                Err(RecvTimeoutError::Timeout) => continue,
+                heard => heard,
+            };
+            let first = Instant::now();
             loop {
                 match message {
                     Ok(Message::Changed) => {}
@@ -135,19 +158,24 @@ impl FileFollower {
                     Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                     Err(RecvTimeoutError::Timeout) => break,
                 }
+                if first.elapsed() >= LONGEST {
+                    break;
+                }
                 message = messages.recv_timeout(QUIET);
             }
             self.read();
         }
     }
 
+    /// Returns true if the file differs from the last time that it was read.
+    fn has_changed(&self) -> bool {
+        self.last.as_ref() != Some(&outcome(&self.file.bytes_again()))
+    }
+
     /// Reads the file, and reloads it if it differs from the last time.
     fn read(&mut self) {
         let read = self.file.bytes_again();
-        let outcome = match &read {
-            Ok(bytes) => Ok(bytes.clone()),
-            Err(error) => Err(error.kind()),
-        };
+        let outcome = outcome(&read);
         if self.last.as_ref() == Some(&outcome) {
             return;
         }

@@ -99,6 +99,47 @@ fn a_file_that_is_written_replaced_broken_or_deleted_is_followed() {
 }
 
 #[test]
+fn a_file_is_followed_while_another_in_its_folder_changes_all_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.yaml");
+    fs::write(&path, text(10)).unwrap();
+    let registry = Registry::open(&path).unwrap();
+    let events = followed(&registry);
+    let _watch = registry.watch(&path).unwrap();
+    fs::write(&path, text(9)).unwrap();
+    // A log, in which somebody writes without a pause.
+    let heard = (0..20_000).find_map(|line| {
+        fs::write(folder.path().join("access.log"), format!("{line}")).unwrap();
+        match events.recv_timeout(Duration::from_millis(1)) {
+            Ok(event @ Event::Changed { .. }) => Some(event),
+            _ => None,
+        }
+    });
+    assert!(heard.is_some(), "the change is never seen");
+}
+
+#[test]
+fn a_file_in_a_folder_that_takes_the_place_of_another_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [current, next_one, old] = ["current", "next", "old"].map(|name| folder.path().join(name));
+    for (folder, limit) in [(&current, 10), (&next_one, 9)] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("limits.yaml"), text(limit)).unwrap();
+    }
+    let path = current.join("limits.yaml");
+    let registry = Registry::open(&path).unwrap();
+    let events = followed(&registry);
+    let _watch = registry.watch(&path).unwrap();
+    fs::rename(&current, &old).unwrap();
+    fs::rename(&next_one, &current).unwrap();
+    next_change(&events);
+    // And what changes in the folder that is there now.
+    fs::write(&path, text(8)).unwrap();
+    next_change(&events);
+    assert_eq!(registry.limiter("a").unwrap().peek(0).unwrap().limit(), 8);
+}
+
+#[test]
 fn a_folder_that_does_not_exist_cannot_be_watched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("limits.yaml");
