@@ -51,12 +51,14 @@ pub(super) struct Refused {
     states: Vec<PolicyState<'static>>,
     /// The class of the request, if the limit has classes.
     class: Option<RequestClass>,
+    /// The classes that the fields tell, by the index of the limit.
+    told: Vec<(usize, RequestClass)>,
 }
 
 impl Refused {
     /// Returns a refusal before any limiter was asked.
     fn unasked(which: usize, reason: RefusalReason) -> Refused {
-        Refused { which: Some(which), reason, states: Vec::new(), class: None }
+        Refused { which: Some(which), reason, states: Vec::new(), class: None, told: Vec::new() }
     }
 }
 
@@ -115,9 +117,10 @@ impl Shared {
         parts: &Parts,
     ) -> Response<Vec<u8>> {
         self.counters.service_timed_out();
-        let (states, kept) = after.map(|after| (after.states, after.kept)).unwrap_or_default();
+        let after = after.map(|after| (after.states, after.classes, after.kept));
+        let (states, told, kept) = after.unwrap_or_default();
         let reason = RefusalReason::TimedOut { timeout };
-        let refused = Refused { which: None, reason, states, class: None };
+        let refused = Refused { which: None, reason, states, class: None, told };
         // Its places in flight are free from now on, also if the response is slow.
         kept.end(NoResponse::TimedOut);
         self.refuse(&refused, parts).unwrap_or_default()
@@ -149,8 +152,7 @@ impl Shared {
         }
         let mut response = (self.respond)(&refusal, parts);
         let headers = response.headers_mut();
-        let told = refused.which.zip(refused.class.clone()).filter(|_| tells_class);
-        let states = in_classes(&refused.states, told.as_slice());
+        let states = in_classes(&refused.states, &refused.told);
         match refused.reason {
             // It tells nothing about a quota.
             RefusalReason::Denied(Denied::Full { retry_after }) => {
@@ -188,7 +190,8 @@ impl Shared {
             Err(reason) => {
                 claim.note_unwaited(&reason);
                 let (states, class) = (vec![claim.refused(&reason)], claim.class());
-                Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states, class }))
+                let told = claim.class_for_clients().into_iter().collect();
+                Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states, class, told }))
             }
         }
     }
@@ -334,7 +337,8 @@ pub(super) fn refused(
         claims.iter().for_each(Claim::note_refusal);
     }
     let class = claims.iter().find(|claim| claim.which == which).and_then(Claim::class);
-    Refused { which: Some(which), reason: longest, states, class }
+    let told = claims.iter().filter_map(Claim::class_for_clients).collect();
+    Refused { which: Some(which), reason: longest, states, class, told }
 }
 
 /// Returns the order of refusals: one that never ends is the longest.

@@ -4,6 +4,7 @@ use http::Extensions;
 use sluicegate::Grant;
 use sluicegate::penalty::Standing;
 use sluicegate::share::{Priorities, Share, ShareGrant, Shares};
+use sluicegate_flow::time_limit::{TimeLimit, TimeLimiter};
 use sluicegate_http::layer::{ByPolicy, ByPriority, ByShare, Remote, RemoteError, RemoteLimiter};
 use sluicegate_policy::{Policies, Registry};
 
@@ -195,6 +196,40 @@ async fn a_client_is_told_its_class_only_if_the_limit_says_so() {
         // In any case the program learns it.
         assert_eq!(*seen.lock().unwrap(), [Some("exports".to_owned())]);
     }
+}
+
+/// So a client knows that it is the same quota that other responses tell.
+#[tokio::test]
+async fn the_class_is_told_with_its_quota_whichever_limit_refuses() {
+    let once = || Limit::of_all(TokenBucket::with_clock(quota!(1 / day), clock()));
+    let once = || once().policy(QuotaPolicy::new(1).named("once").unwrap());
+    let classes = by_class([("pages", 0), ("exports", 50)]).tell_class();
+    let layer = RateLimitLayer::all_of([classes, once()]).unwrap().fields(FieldVersion::Draft8);
+    let server = Server::new(layer);
+    for status in [200, 429] {
+        let response = server.send(to("/exports")).await;
+        assert_eq!(response.status(), status);
+        let field = response.headers()["ratelimit"].to_str().unwrap();
+        let class = format!(";pk=:{}:", base64("exports"));
+        let (of_classes, of_once) = field.split_once(", ").unwrap();
+        assert!(of_classes.ends_with(&class) && !of_once.contains("pk="), "{status}: {field}");
+        // The class has not refused it.
+        assert_eq!(Problem::from_json(response.body()).and_then(|problem| problem.class), None);
+    }
+}
+
+#[tokio::test]
+async fn the_class_is_told_with_its_quota_by_a_response_of_the_time_limit() {
+    let limit = by_class([("pages", 0), ("exports", 50)]).tell_class();
+    let time_limit = TimeLimiter::new("service", TimeLimit::new(Duration::from_millis(2)).unwrap());
+    let layer = RateLimitLayer::new(limit).fields(FieldVersion::Draft8).time_limit(time_limit);
+    let silent = service_fn(|_: Request<Body>| {
+        std::future::pending::<Result<Response<Full<Bytes>>, Infallible>>()
+    });
+    let response = layer.layer(silent).oneshot(to("/exports")).await.unwrap();
+    assert_eq!(response.status(), 503);
+    let field = response.headers()["ratelimit"].to_str().unwrap();
+    assert!(field.ends_with(&format!(";pk=:{}:", base64("exports"))), "{field}");
 }
 
 /// Returns the text as structured fields write bytes.
