@@ -124,6 +124,7 @@ impl<R: RunScript> RemoteLimiter<str> for RedisPriorities<R> {
 ///
 /// The layer has to find the tenant in something that a client cannot write, as for `ByShare` of `sluicegate-http`, to which a
 /// `Remote` may fall back.
+/// Unlike from a `ByShare`, the service does not learn whether the permits are the tenant's own.
 ///
 /// # Examples
 ///
