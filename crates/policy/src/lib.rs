@@ -156,6 +156,8 @@ mod key_field;
 mod kind;
 mod limiter;
 mod overrides;
+#[cfg(feature = "registry")]
+mod past;
 mod paste;
 mod paths;
 mod penalty;

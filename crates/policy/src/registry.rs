@@ -13,7 +13,7 @@
 //! | `keys` | the stores of keys |
 //! | `offenders`, `offence` | the keys that have offended, and the handles' calls about them |
 //! | `enforce`, `change` | new terms of one name, and changes in place |
-//! | `build`, `past` | limiters that take over what another has used, and what they cannot take over |
+//! | `build` | limiters that take over what another has used |
 //! | `remote` | limiters whose keys are on a server |
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
@@ -42,7 +42,6 @@ mod names;
 mod observers;
 pub(crate) mod offence;
 mod offenders;
-mod past;
 mod place;
 mod reload;
 pub(crate) mod remote;

@@ -4,6 +4,8 @@
 //! charged one after the other, first the one that has least left: if another thread was
 //! faster there, nothing has to be given back.
 
+#[cfg(feature = "registry")]
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +13,17 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use sluicegate::keyed::{Each, KeyEstimate};
 use sluicegate::settle::AllOrNone;
+use sluicegate::window::History;
+#[cfg(feature = "registry")]
+use sluicegate::{Clock, Limiter};
 use sluicegate::{Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
 use super::patterns::Patterns;
 use super::refused::Refused;
-use super::settleable::BoxedSettle;
+use super::settleable::{Before, BoxedSettle};
+#[cfg(feature = "registry")]
+use crate::past::Past;
 use crate::{Kind, SharedClock};
 
 /// All levels. Admissions that outlive their requests share them.
@@ -30,6 +37,9 @@ pub(super) struct Levels {
         expect(dead_code, reason = "only a registry changes levels live")
     )]
     makers: Box<[Arc<Maker>]>,
+    /// The grants to keys that the limiters in force do not count, by level.
+    #[cfg(feature = "registry")]
+    past: Box<[HashMap<String, Past>]>,
 }
 
 /// The store of one level's limiters.
@@ -42,17 +52,20 @@ type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
 struct Maker {
     patterns: Patterns,
     clock: SharedClock,
-    /// The limiter that the next one goes on with, while a level takes the place of another.
-    before: ArcSwapOption<(Kind, Arc<BoxedSettle>)>,
+    /// The limiter that the next one goes on with, and all that is to be carried over, while a level takes the place of
+    /// another.
+    before: ArcSwapOption<(Kind, Arc<BoxedSettle>, History)>,
 }
 
 impl Maker {
     /// Makes the limiter of a key.
     fn limiter(&self, key: &str) -> Arc<BoxedSettle> {
         let before = self.before.load();
-        let before = before.as_deref().map(|(kind, limiter)| (kind, &***limiter));
+        let before = before.as_deref();
+        let before = before.map(|(kind, own, all)| Before::with(kind, &***own, all.clone()));
         // Each kind was built before, and neither the key nor the time decides whether it can be.
-        let limiter = self.patterns.kind_of(key).settleable(Arc::clone(&self.clock), before);
+        let limiter =
+            self.patterns.kind_of(key).settleable(Arc::clone(&self.clock), before.as_ref());
         Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
     }
 }
@@ -109,27 +122,45 @@ impl Levels {
             stores.push(Arc::new(store));
             makers.push(maker);
         }
-        Ok(Levels { all: levels.into(), stores: stores.into(), makers: makers.into() })
+        Ok(Levels {
+            #[cfg(feature = "registry")]
+            past: levels.iter().map(|_| HashMap::new()).collect(),
+            all: levels.into(),
+            stores: stores.into(),
+            makers: makers.into(),
+        })
     }
 
     /// Lets a level go on with the keys of a level of other terms: with the store itself if the policies are the same, or
-    /// else with what the keys have used, as far as there is a place for it.
+    /// else with what the keys have used. What a limiter has no place for is kept, for the levels that follow.
     #[cfg(feature = "registry")]
     pub(super) fn take_over(&mut self, which: usize, old: &Levels, of: usize, is_same: bool) {
+        let old_past = &old.past[of];
         if is_same {
             self.stores[which] = Arc::clone(&old.stores[of]);
             self.makers[which] = Arc::clone(&old.makers[of]);
+            self.past[which].clone_from(old_past);
             return;
         }
-        let before = &self.makers[which].before;
-        for (key, _) in old.stores[of].iter() {
-            let own = old.stores[of].with_limiter(key.as_str(), Arc::clone);
-            let Ok(own) = own else { continue };
-            before.store(Some(Arc::new((old.makers[of].patterns.kind_of(&key).clone(), own))));
+        let (maker, store) = (&self.makers[which], &self.stores[which]);
+        let now_nanos = maker.clock.now_nanos();
+        let mut keys: HashSet<String> = old.stores[of].iter().map(|(key, _)| key).collect();
+        keys.extend(old_past.keys().cloned());
+        for key in keys {
+            let past = old_past.get(&key);
+            let Ok(own) = old.stores[of].with_limiter(key.as_str(), Arc::clone) else { continue };
+            let all = Past::added(past, &own.counted(), now_nanos);
+            let reset_after = own.peek(0).map_or(Duration::ZERO, |grant| grant.reset_after());
+            let kind = old.makers[of].patterns.kind_of(&key).clone();
+            maker.before.store(Some(Arc::new((kind, own, all.clone()))));
             // Makes the limiter of the key, if there is space for it.
-            let _ = self.stores[which].with_limiter(key.as_str(), |_| ());
+            let counted = store.with_limiter(key.as_str(), |own| own.counted().permits());
+            let counted = counted.unwrap_or(0);
+            if let Some(beyond) = Past::beyond(past, &all, counted, now_nanos, reset_after) {
+                self.past[which].insert(key, beyond);
+            }
         }
-        before.store(None);
+        maker.before.store(None);
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {

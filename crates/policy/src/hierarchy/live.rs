@@ -18,7 +18,8 @@ use crate::{SharedClock, escaped};
 ///
 /// **Guarantee.** The bound of each key of each level holds, as for [`Hierarchy`](crate::Hierarchy). A level whose
 /// policy stays goes on as it is when the file is read again. One with other numbers starts with what each key has
-/// used, as far as it has a place for that; one with other fields or amounts starts full.
+/// used. What it has no place for, of a larger limit before, counts again if a later file has a place for it, but for the parts
+/// of an `all`. One with other fields or amounts starts full.
 ///
 /// Each call locks the terms shared, and a part of each level's store. It waits while new terms take over the keys of the
 /// old ones. It allocates, and reads the clock of each level.

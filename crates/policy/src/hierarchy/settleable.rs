@@ -68,14 +68,40 @@ impl SettleAndCarry for All<BoxedSettle> {
     }
 }
 
-/// A limiter that another is to go on with, and the kind that it is of.
-pub(super) type Before<'a> = (&'a Kind, &'a dyn SettleAndCarry);
+/// A limiter that another is to go on with, the kind that it is of, and what is to be carried over.
+#[derive(Clone)]
+pub(super) struct Before<'a> {
+    kind: &'a Kind,
+    limiter: &'a dyn SettleAndCarry,
+    counted: History,
+}
 
-/// Returns the limiter that each part of a new `All` goes on with: a part of an old one, or else the whole.
-fn before_parts<'a>(parts: &[Kind], before: Before<'a>) -> Vec<Before<'a>> {
-    let kinds = if let Kind::All(kinds) = before.0 { &kinds[..] } else { &[] };
-    let old = kinds.iter().zip(before.1.parts().iter().map(|part| &**part));
-    match_parts(parts, old).into_iter().map(|part| part.unwrap_or(before)).collect()
+impl<'a> Before<'a> {
+    /// Describes a limiter that has counted nothing but what it still knows.
+    fn new(kind: &'a Kind, limiter: &'a dyn SettleAndCarry) -> Before<'a> {
+        Before { kind, limiter, counted: limiter.counted() }
+    }
+
+    /// Describes a limiter that has taken the place of others, with all that is `counted`.
+    pub(super) fn with(
+        kind: &'a Kind,
+        limiter: &'a dyn SettleAndCarry,
+        counted: History,
+    ) -> Before<'a> {
+        Before { kind, limiter, counted }
+    }
+
+    /// Returns the limiter that each part of a new `All` goes on with: a part of an old one, or else the whole.
+    fn parts(&self, parts: &[Kind]) -> Vec<Before<'a>> {
+        let kinds = if let Kind::All(kinds) = self.kind { &kinds[..] } else { &[] };
+        let old = kinds.iter().zip(self.limiter.parts().iter().map(|part| &**part));
+        let matched = match_parts(parts, old).into_iter();
+        let before = matched.map(|part| match part {
+            Some((kind, limiter)) => Before::new(kind, limiter),
+            None => self.clone(),
+        });
+        before.collect()
+    }
 }
 
 impl Kind {
@@ -102,14 +128,14 @@ impl Kind {
     pub(super) fn settleable(
         &self,
         clock: SharedClock,
-        before: Option<Before<'_>>,
+        before: Option<&Before<'_>>,
     ) -> Result<Option<BoxedSettle>, Unbuildable> {
         /// Boxes a window, and restores the history.
         macro_rules! window {
             ($window:expr) => {{
                 let mut window = $window;
-                if let Some((_, before)) = before {
-                    window.restore(&before.counted(), Duration::ZERO);
+                if let Some(before) = before {
+                    window.restore(&before.counted, Duration::ZERO);
                 }
                 Box::new(window)
             }};
@@ -117,9 +143,9 @@ impl Kind {
         Ok(Some(match self {
             Kind::TokenBucket { quota, initial } => {
                 let bucket = SettleableBucket::with_clock(*quota, clock).starting_with(*initial)?;
-                if let Some((_, before)) = before {
+                if let Some(before) = before {
                     // Fewer, if the old limiter had a larger limit: then this one is empty, which is right.
-                    let _ = bucket.try_acquire_up_to(before.counted().permits());
+                    let _ = bucket.try_acquire_up_to(before.counted.permits());
                 }
                 Box::new(bucket)
             }
@@ -141,9 +167,9 @@ impl Kind {
                 window!(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
             }
             Kind::All(parts) => {
-                let before = before.map(|before| before_parts(parts, before));
+                let before = before.map(|before| before.parts(parts));
                 let parts = parts.iter().enumerate().map(|(which, part)| {
-                    let before = before.as_ref().map(|before| before[which]);
+                    let before = before.as_ref().map(|before| &before[which]);
                     part.settleable(clock.clone(), before).transpose()
                 });
                 let Some(parts) = parts.collect::<Option<Result<Vec<_>, _>>>() else {

@@ -11,9 +11,9 @@ use super::change::Steps;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
 use super::offenders::Offenders;
-use super::past::Past;
 use super::slot::Slot;
 use super::terms::Terms;
+use crate::past::Past;
 use crate::{Kind, LimiterPolicy, Unbuildable};
 
 impl Registry {

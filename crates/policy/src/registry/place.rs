@@ -17,11 +17,11 @@ use sluicegate::{Denied, Grant};
 
 use super::generation::Generation;
 use super::offenders::Offenders;
-use super::past::Past;
 use super::shadow::Shadow;
 use super::terms::Terms;
 use super::unasked::Unasked;
 use crate::LimiterPolicy;
+use crate::past::Past;
 
 /// A limiter, and all that its policy says of how it is asked.
 #[derive(Clone, Debug)]

@@ -111,7 +111,7 @@ fn what_was_used_counts_when_the_levels_change() {
     assert_eq!(now.len(), 2);
     assert!(event.to_string().starts_with("levels changed: \"org\" (fixed window: 80"), "{event}");
     assert_eq!(left(&handle, "ada"), [20, 1]);
-    // Less than was used: nothing is left, and the rest is forgotten.
+    // Less than was used: nothing is left.
     registry.reload(policies(&levels(50, 5))).unwrap();
     assert_eq!(left(&handle, "ada"), [0, 3]);
     // A file with a mistake changes nothing.
@@ -139,6 +139,36 @@ fn no_more_is_granted_than_the_levels_have_while_they_change() {
         asks.into_iter().map(|asks| asks.join().unwrap()).sum()
     });
     assert!((999..=1_000).contains(&granted), "{granted}");
+}
+
+/// A smaller limit has no place for all that was used, which counts again in a larger one.
+#[test]
+fn limits_that_are_lowered_and_raised_again_grant_no_more_than_the_largest() {
+    let level = |kind: &str, limit: u64| {
+        format!("[[hierarchy]]\nname = \"user\"\nkey = \"user\"\n{kind}\nlimit = {limit}\n")
+    };
+    for kind in [
+        "policy = \"fixed_window\"\ninterval = \"10 hours\"",
+        "policy = \"sliding_window\"\ninterval = \"10 hours\"",
+        "policy = \"sliding_counter\"\ninterval = \"10 hours\"",
+        "policy = \"token_bucket\"\nrate = { amount = 1, interval = \"10 hours\" }",
+    ] {
+        let (clock, registry) = registry(&level(kind, 300));
+        let handle = registry.hierarchy().clone();
+        let ada = BTreeMap::from([("user".to_owned(), "ada".to_owned())]);
+        let ask = || handle.try_acquire(&ada, &BTreeMap::new()).unwrap().denied_by.is_none();
+        let mut granted = 0;
+        for (limit, asks) in
+            [(300, 150), (200, 10), (300, 10), (100, 10), (300, 20), (120, 5), (300, 50), (50, 5)]
+        {
+            registry.reload(policies(&level(kind, limit))).unwrap();
+            clock.advance(Duration::from_secs(1));
+            granted += (0..asks).filter(|_| ask()).count();
+        }
+        assert_eq!(granted, 240, "{kind}");
+        registry.reload(policies(&level(kind, 300))).unwrap();
+        assert_eq!((0..400).filter(|_| ask()).count(), 60, "{kind}");
+    }
 }
 
 /// Levels of several limits: 10 a second, which is changed, and 100 a day.

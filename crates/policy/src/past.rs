@@ -9,8 +9,8 @@ use std::time::Duration;
 use sluicegate::window::History;
 
 /// Grants that the limiter in force does not count, as of a reading of the clock.
-#[derive(Debug)]
-pub(super) struct Past {
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
     history: History,
     at_nanos: u64,
     until_nanos: u64,
@@ -18,7 +18,7 @@ pub(super) struct Past {
 
 impl Past {
     /// Adds the grants of `past` that may still count at `now_nanos` to those that are `counted`.
-    pub(super) fn added(past: Option<&Past>, counted: &History, now_nanos: u64) -> History {
+    pub(crate) fn added(past: Option<&Past>, counted: &History, now_nanos: u64) -> History {
         let Some(past) = past.filter(|past| now_nanos < past.until_nanos) else {
             return counted.clone();
         };
@@ -30,7 +30,7 @@ impl Past {
 
     /// Returns the part of `all` that a limiter which has `counted` so many does not count, if there is
     /// any. The one before it would have forgotten it in `reset_after`, apart from the earlier `past`.
-    pub(super) fn beyond(
+    pub(crate) fn beyond(
         past: Option<&Past>,
         all: &History,
         counted: u64,
