@@ -4,6 +4,7 @@
 //! than itself. If a limiter of the first kind comes back, these grants still count in it. So they are
 //! kept until the limiter that had counted them would have forgotten them all.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use sluicegate::window::History;
@@ -15,6 +16,9 @@ pub(crate) struct Past {
     at_nanos: u64,
     until_nanos: u64,
 }
+
+/// The same for each key of a store.
+pub(crate) type PastOfKeys = HashMap<Vec<u8>, Past>;
 
 impl Past {
     /// Adds the grants of `past` that may still count at `now_nanos` to those that are `counted`.

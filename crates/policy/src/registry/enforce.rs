@@ -1,6 +1,6 @@
 //! New terms of one name: in place if they can be, and by another limiter if not.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sluicegate::Limiter;
@@ -73,8 +73,13 @@ impl Registry {
                 } else {
                     is_in_place = false;
                     let next = Keys::new(new, &self.shared.clocks)?;
+                    let past = slot.place.past_of_keys.lock();
+                    let mut past = past.unwrap_or_else(PoisonError::into_inner);
                     if old.key == new.key {
-                        next.take_over(keys, old);
+                        let now_nanos = self.shared.clocks.elapsed.now_nanos();
+                        next.take_over(keys, old, &mut past, now_nanos);
+                    } else {
+                        past.clear();
                     }
                     Some(next)
                 };

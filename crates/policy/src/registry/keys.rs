@@ -7,6 +7,8 @@
 //! | `Common` | shares, and priorities: one limiter for all keys |
 //! | `Each` | any other |
 
+mod carry;
+
 use std::hash::RandomState;
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use sluicegate::bucket::Carry;
 use sluicegate::keyed::{Buckets, Each, PerKey};
 use sluicegate::settle::Receipt;
+use sluicegate::window::History;
 use sluicegate::{Denied, Grant, KeyTable, Keyed, KeyedLimiter, Limiter};
 
 use super::build::Before;
@@ -47,9 +50,9 @@ pub(crate) struct EachKey {
 type EachLimiter = Each<KeyLimiter, Make, SharedClock>;
 type Make = Box<dyn Fn(&Vec<u8>) -> KeyLimiter + Send + Sync>;
 
-/// The limiter that a key had in another store, and its kind.
+/// The limiter that a key had in another store, its kind, and all that is to be carried over.
 #[derive(Debug)]
-struct Seed(Kind, LimiterOfKind);
+struct Seed(Kind, LimiterOfKind, History);
 
 /// The limiter of a key.
 #[derive(Debug)]
@@ -241,24 +244,6 @@ impl Keys {
         }
     }
 
-    /// Takes over what the keys of `old` have used, if its keys are known. Those of a table are not, and the tenants of
-    /// shares are not either: of these, what all have used together.
-    pub(super) fn take_over(&self, old: &Keys, policy: &LimiterPolicy) {
-        match old {
-            Keys::Buckets(store) => self.charge(store.iter()),
-            Keys::Table(_) => {}
-            Keys::Common(from) => {
-                if let Keys::Common(limiter) = self {
-                    limiter.take_over(from);
-                }
-            }
-            Keys::Each(from) => match self {
-                Keys::Each(each) => each.take_over(from, policy),
-                _ => self.charge(from.store.iter()),
-            },
-        }
-    }
-
     /// Takes permits as [`try_acquire`](Keys::try_acquire) does, and tells their source.
     pub(super) fn try_acquire_told(&self, key: &[u8], permits: u64) -> Result<CommonGrant, Denied> {
         match self {
@@ -280,19 +265,6 @@ impl Keys {
         match self {
             Keys::Common(limiter) => Some(limiter),
             _ => None,
-        }
-    }
-
-    fn charge(&self, states: impl Iterator<Item = (Vec<u8>, Grant)>) {
-        let used = |state: &Grant| state.limit().saturating_sub(state.remaining());
-        if let Keys::Common(limiter) = self {
-            let of_all = states.fold(0, |sum: u64, (_, state)| sum.saturating_add(used(&state)));
-            return limiter.charge(of_all);
-        }
-        for (key, state) in states {
-            let used = used(&state);
-            // Fewer, if there are not so many, or no space for the key.
-            let _ = self.try_acquire_up_to(&key, used);
         }
     }
 }
@@ -325,18 +297,6 @@ impl EachKey {
             self.store.with_limiter(key.as_slice(), change).unwrap_or(true)
         })
     }
-
-    /// Takes over the keys of a store whose policy is `old`. No other call may use this store yet.
-    fn take_over(&self, from: &EachKey, old: &LimiterPolicy) {
-        for (key, _) in from.store.iter() {
-            let own = from.store.with_limiter(key.as_slice(), |own| own.limiter.clone());
-            let Ok(own) = own else { continue };
-            self.seed.store(Some(Arc::new(Seed(old.kind_of(&key).clone(), own))));
-            // Makes the limiter of the key.
-            let _ = self.store.with_limiter(key.as_slice(), |_| ());
-        }
-        self.seed.store(None);
-    }
 }
 
 /// Returns a function that makes the limiter of a key.
@@ -348,7 +308,8 @@ fn make(
     Box::new(move |key| {
         let policy = policy.load();
         let seed = seed.load();
-        let from = seed.as_deref().map(|Seed(kind, limiter)| Before::new(kind, limiter));
+        let from = seed.as_deref();
+        let from = from.map(|Seed(kind, own, all)| Before::new(kind, own).with(all.clone()));
         let limiter = clocks.limiter(policy.kind_of(key), true, from.as_ref()).expect(CHECKED);
         KeyLimiter { limiter, is_kept: is_kept(&policy) }
     })

@@ -21,7 +21,7 @@ use super::shadow::Shadow;
 use super::terms::Terms;
 use super::unasked::Unasked;
 use crate::LimiterPolicy;
-use crate::past::Past;
+use crate::past::{Past, PastOfKeys};
 
 /// A limiter, and all that its policy says of how it is asked.
 #[derive(Clone, Debug)]
@@ -56,6 +56,8 @@ pub(super) struct Place<L> {
     policy: ArcSwap<LimiterPolicy>,
     /// Held while terms change: the grants that the limiter in force does not know of.
     changing: Mutex<Option<Past>>,
+    /// The same for each key of a limiter with keys.
+    pub(super) past_of_keys: Mutex<PastOfKeys>,
     /// True if the file no longer has the name.
     is_removed: AtomicBool,
     pub(super) shadow: Shadow,
@@ -76,6 +78,7 @@ impl<L: Clone> Place<L> {
             in_force: ArcSwap::from_pointee(in_force),
             policy: ArcSwap::new(policy),
             changing: Mutex::default(),
+            past_of_keys: Mutex::default(),
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
             answers: OnceLock::new(),

@@ -124,3 +124,32 @@ fn clients_have_the_numbers_of_the_most_specific_network() {
     assert_eq!(left(&handle, "10.1.0.1"), (10, 11));
     assert_eq!(left(&handle, "2001:db8:7::/64"), (4, 5));
 }
+
+/// A limiter of another kind has no place for all that was used, which counts again when the first kind comes back.
+#[test]
+fn keys_are_granted_no_more_than_the_largest_limit_when_kinds_change_and_come_back() {
+    const KINDS: [&str; 4] = [
+        "policy = \"fixed_window\"\ninterval = \"10 hours\"",
+        "policy = \"sliding_window\"\ninterval = \"10 hours\"",
+        "policy = \"sliding_log\"\ninterval = \"10 hours\"",
+        "policy = \"token_bucket\"\nrate = { amount = 1, interval = \"10 hours\" }",
+    ];
+    let users = |kind: &str, limit: u64| users(&format!("{kind}\nlimit = {limit}\n"));
+    for (first, other) in KINDS.iter().flat_map(|first| KINDS.map(|other| (first, other))) {
+        let (clock, registry) = registry(&users(first, 300));
+        let handle = registry.keyed("a").unwrap();
+        let mut granted = 0;
+        for (kind, limit, asks) in [
+            (*first, 300, 250),
+            (other, 100, 10),
+            (*first, 300, 20),
+            (other, 50, 10),
+            (*first, 300, 400),
+        ] {
+            reload(&registry, &users(kind, limit));
+            clock.advance(Duration::from_secs(1));
+            granted += (0..asks).filter(|_| handle.try_acquire("ada", 1).is_ok()).count();
+        }
+        assert!((270..=300).contains(&granted), "{first}, {other}: {granted}");
+    }
+}
