@@ -156,10 +156,7 @@ impl ClientAddress {
     /// Returns the key of a request. `peer` is the address of the other end of the connection, if it has
     /// one: a Unix socket has none.
     #[must_use]
-    #[expect(
-        clippy::inline_always,
-        reason = "an address in memory costs more than to make a key of it"
-    )]
+    #[expect(clippy::inline_always, reason = "an address in memory costs more than its key")]
     #[inline(always)]
     pub fn key(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> ClientKey {
         match (&self.source, peer) {
