@@ -135,9 +135,9 @@ impl Found {
 
     fn stamp(&self, text: &[u8], format: Option<&str>) -> Result<Option<Stamp>, BadLine> {
         let get = |slot| self.get(text, slot);
-        let stamp = match (get(Slot::Date), get(Slot::TimeOfDay), get(Slot::Time)) {
+        let date = get(Slot::Date).or(self.day.as_ref().map(|day| &day[..]));
+        let stamp = match (date, get(Slot::TimeOfDay), get(Slot::Time)) {
             (Some(date), Some(time), _) => time::of_parts(date, time),
-            (None, Some(time), _) if let Some(day) = self.day => time::of_parts(&day, time),
             (_, _, Some(time)) => match format {
                 Some(format) => time::by_format(format, time),
                 None => time::parse(time),
