@@ -64,7 +64,7 @@ export flags
 # One interpreter runs on one processor, so there is one for each; the longest first.
 {
     schedules "$unit_seeds" $engine snapshots:: clock_faults:: window_races:: leases:: \
-        --skip alone --skip early --skip deepest
+        --skip alone --skip early --skip deepest --skip others_wait
     schedules "$unit_seeds" sluicegate std,keyed --lib -- --skip wherever_the_circle_is_cut \
         --skip never_past_what_is_accrued --skip every_value_of_a_small_word \
         --skip every_small_state --skip the_exact_weight --skip so_many_steps_back \

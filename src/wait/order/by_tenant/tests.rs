@@ -77,6 +77,12 @@ fn check(order: &ByTenant, most: u64, line: &[(Place, u64, Lane)]) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn the_lemma_holds_in_every_state(
         places in 0..4_usize,
