@@ -16,7 +16,7 @@ tests      20  ci/all_tests.sh: all packages, with what ci/test.sh leaves out (p
 features    5  ci/features.sh: every set of features, and the targets without std
 literals    1  ci/literals.sh: literals that are out of range fail in cargo check
 msrv        8  ci/msrv.sh: everything on the minimum supported Rust
-loom       90  ci/loom.sh --all: all models and all mutants in full
+loom       50  ci/loom.sh --all: all models and all mutants in full
 orderings  60  ci/orderings.sh: each ordering weakened
 models     16  ci/models.sh: step models with all their configurations
 shuttle     6  ci/shuttle.sh 30000: crowds of callers under a seeded scheduler
