@@ -5,6 +5,7 @@
 //! kept until the limiter that had counted them would have forgotten them all.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::time::Duration;
 
 use sluicegate::window::History;
@@ -17,8 +18,33 @@ pub(crate) struct Past {
     until_nanos: u64,
 }
 
-/// The same for each key of a store.
-pub(crate) type PastOfKeys = HashMap<Vec<u8>, Past>;
+/// For each key of a store, the grants that its limiter does not count.
+pub(crate) type PastOfKeys<K> = HashMap<K, Past>;
+
+/// The grants that each key of a store counts, and the time until it counts none.
+pub(crate) type CountedOfKeys<K> = HashMap<K, (History, Duration)>;
+
+/// Lets `take` take over all that counts of each key, which returns the permits that it counts then. Keeps the rest.
+pub(crate) fn carry<K: Clone + Eq + Hash>(
+    mut counted: CountedOfKeys<K>,
+    past: &mut PastOfKeys<K>,
+    now_nanos: u64,
+    mut take: impl FnMut(&K, &History) -> u64,
+) {
+    for key in past.keys() {
+        counted.entry(key.clone()).or_default();
+    }
+    let mut next = PastOfKeys::new();
+    for (key, (counted, reset_after)) in counted {
+        let own = past.get(&key);
+        let all = Past::added(own, &counted, now_nanos);
+        let counted = take(&key, &all);
+        if let Some(beyond) = Past::beyond(own, &all, counted, now_nanos, reset_after) {
+            next.insert(key, beyond);
+        }
+    }
+    *past = next;
+}
 
 impl Past {
     /// Adds the grants of `past` that may still count at `now_nanos` to those that are `counted`.

@@ -4,18 +4,16 @@
 //! charged one after the other, first the one that has least left: if another thread was
 //! faster there, nothing has to be given back.
 
-#[cfg(feature = "registry")]
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+#[cfg(feature = "registry")]
+use sluicegate::Clock;
 use sluicegate::keyed::{Each, KeyEstimate};
 use sluicegate::settle::AllOrNone;
 use sluicegate::window::History;
-#[cfg(feature = "registry")]
-use sluicegate::{Clock, Limiter};
 use sluicegate::{Denied, Grant, Keyed, KeyedLimiter};
 
 use super::level::{self, HierarchyError, LevelPolicy};
@@ -23,7 +21,7 @@ use super::patterns::Patterns;
 use super::refused::Refused;
 use super::settleable::{Before, BoxedSettle};
 #[cfg(feature = "registry")]
-use crate::past::Past;
+use crate::past::{PastOfKeys, carry};
 use crate::{Kind, SharedClock};
 
 /// All levels. Admissions that outlive their requests share them.
@@ -39,7 +37,7 @@ pub(super) struct Levels {
     makers: Box<[Arc<Maker>]>,
     /// The grants to keys that the limiters in force do not count, by level.
     #[cfg(feature = "registry")]
-    past: Box<[HashMap<String, Past>]>,
+    past: Box<[PastOfKeys<String>]>,
 }
 
 /// The store of one level's limiters.
@@ -62,7 +60,7 @@ impl Maker {
     fn limiter(&self, key: &str) -> Arc<BoxedSettle> {
         let before = self.before.load();
         let before = before.as_deref();
-        let before = before.map(|(kind, own, all)| Before::with(kind, &***own, all.clone()));
+        let before = before.map(|(kind, own, all)| Before::new(kind, &***own, all.clone()));
         // Each kind was built before, and neither the key nor the time decides whether it can be.
         let limiter =
             self.patterns.kind_of(key).settleable(Arc::clone(&self.clock), before.as_ref());
@@ -124,7 +122,7 @@ impl Levels {
         }
         Ok(Levels {
             #[cfg(feature = "registry")]
-            past: levels.iter().map(|_| HashMap::new()).collect(),
+            past: levels.iter().map(|_| PastOfKeys::new()).collect(),
             all: levels.into(),
             stores: stores.into(),
             makers: makers.into(),
@@ -135,31 +133,25 @@ impl Levels {
     /// else with what the keys have used. What a limiter has no place for is kept, for the levels that follow.
     #[cfg(feature = "registry")]
     pub(super) fn take_over(&mut self, which: usize, old: &Levels, of: usize, is_same: bool) {
-        let old_past = &old.past[of];
+        self.past[which].clone_from(&old.past[of]);
         if is_same {
             self.stores[which] = Arc::clone(&old.stores[of]);
             self.makers[which] = Arc::clone(&old.makers[of]);
-            self.past[which].clone_from(old_past);
             return;
         }
         let (maker, store) = (&self.makers[which], &self.stores[which]);
-        let now_nanos = maker.clock.now_nanos();
-        let mut keys: HashSet<String> = old.stores[of].iter().map(|(key, _)| key).collect();
-        keys.extend(old_past.keys().cloned());
-        for key in keys {
-            let past = old_past.get(&key);
-            let Ok(own) = old.stores[of].with_limiter(key.as_str(), Arc::clone) else { continue };
-            let all = Past::added(past, &own.counted(), now_nanos);
-            let reset_after = own.peek(0).map_or(Duration::ZERO, |grant| grant.reset_after());
-            let kind = old.makers[of].patterns.kind_of(&key).clone();
+        let old_limiter = |key: &str| old.stores[of].with_limiter(key, Arc::clone);
+        let counted = old.stores[of].iter().map(|(key, state)| {
+            let counted = old_limiter(&key).map(|own| own.counted());
+            (key, (counted.unwrap_or_default(), state.reset_after()))
+        });
+        carry(counted.collect(), &mut self.past[which], maker.clock.now_nanos(), |key, all| {
+            let Ok(own) = old_limiter(key) else { return 0 };
+            let kind = old.makers[of].patterns.kind_of(key).clone();
             maker.before.store(Some(Arc::new((kind, own, all.clone()))));
             // Makes the limiter of the key, if there is space for it.
-            let counted = store.with_limiter(key.as_str(), |own| own.counted().permits());
-            let counted = counted.unwrap_or(0);
-            if let Some(beyond) = Past::beyond(past, &all, counted, now_nanos, reset_after) {
-                self.past[which].insert(key, beyond);
-            }
-        }
+            store.with_limiter(key.as_str(), |own| own.counted().permits()).unwrap_or(0)
+        });
         maker.before.store(None);
     }
 

@@ -77,13 +77,8 @@ pub(super) struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    /// Describes a limiter that has counted nothing but what it still knows.
-    fn new(kind: &'a Kind, limiter: &'a dyn SettleAndCarry) -> Before<'a> {
-        Before { kind, limiter, counted: limiter.counted() }
-    }
-
-    /// Describes a limiter that has taken the place of others, with all that is `counted`.
-    pub(super) fn with(
+    /// Describes a limiter, and all that is `counted` by it and those before it.
+    pub(super) fn new(
         kind: &'a Kind,
         limiter: &'a dyn SettleAndCarry,
         counted: History,
@@ -97,7 +92,7 @@ impl<'a> Before<'a> {
         let old = kinds.iter().zip(self.limiter.parts().iter().map(|part| &**part));
         let matched = match_parts(parts, old).into_iter();
         let before = matched.map(|part| match part {
-            Some((kind, limiter)) => Before::new(kind, limiter),
+            Some((kind, limiter)) => Before::new(kind, limiter, limiter.counted()),
             None => self.clone(),
         });
         before.collect()

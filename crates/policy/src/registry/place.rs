@@ -57,7 +57,7 @@ pub(super) struct Place<L> {
     /// Held while terms change: the grants that the limiter in force does not know of.
     changing: Mutex<Option<Past>>,
     /// The same for each key of a limiter with keys.
-    pub(super) past_of_keys: Mutex<PastOfKeys>,
+    pub(super) past_of_keys: Mutex<PastOfKeys<Vec<u8>>>,
     /// True if the file no longer has the name.
     is_removed: AtomicBool,
     pub(super) shadow: Shadow,

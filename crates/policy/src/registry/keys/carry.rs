@@ -1,6 +1,5 @@
 //! The use of keys, carried from one store to the store that takes its place.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use sluicegate::{Grant, KeyedLimiter};
 
 use super::{EachKey, Keys, Seed, each_store};
 use crate::LimiterPolicy;
-use crate::past::{Past, PastOfKeys};
+use crate::past::{CountedOfKeys, PastOfKeys, carry};
 
 impl Keys {
     /// Takes over what the keys of `old` have used, if its keys are known, and those of its `past`, which is then that of this
@@ -18,7 +17,7 @@ impl Keys {
         &self,
         old: &Keys,
         policy: &LimiterPolicy,
-        past: &mut PastOfKeys,
+        past: &mut PastOfKeys<Vec<u8>>,
         now_nanos: u64,
     ) {
         match (old, self) {
@@ -42,38 +41,18 @@ impl Keys {
     }
 
     /// Charges what keys have `counted` in another store, and what is `past` there.
-    fn charge(&self, counted: CountedOfKeys, past: &mut PastOfKeys, now_nanos: u64) {
+    fn charge(
+        &self,
+        counted: CountedOfKeys<Vec<u8>>,
+        past: &mut PastOfKeys<Vec<u8>>,
+        now_nanos: u64,
+    ) {
         carry(counted, past, now_nanos, |key, all| {
             // Fewer, if there are not so many, or no space for the key.
             let _ = self.try_acquire_up_to(key, all.permits());
             each_store!(self, store => store.peek(key, 0)).map_or(0, |state| used(&state))
         });
     }
-}
-
-/// The grants that each key of a store counts, and the time until it counts none.
-type CountedOfKeys = HashMap<Vec<u8>, (History, Duration)>;
-
-/// Lets `take` take over all that counts of each key, which returns the permits that it counts then. Keeps the rest.
-fn carry(
-    mut counted: CountedOfKeys,
-    past: &mut PastOfKeys,
-    now_nanos: u64,
-    mut take: impl FnMut(&[u8], &History) -> u64,
-) {
-    for key in past.keys() {
-        counted.entry(key.clone()).or_default();
-    }
-    let mut next = PastOfKeys::new();
-    for (key, (counted, reset_after)) in counted {
-        let own = past.get(&key);
-        let all = Past::added(own, &counted, now_nanos);
-        let counted = take(&key, &all);
-        if let Some(beyond) = Past::beyond(own, &all, counted, now_nanos, reset_after) {
-            next.insert(key, beyond);
-        }
-    }
-    *past = next;
 }
 
 fn used(state: &Grant) -> u64 {
@@ -90,7 +69,7 @@ impl EachKey {
         &self,
         from: &EachKey,
         old: &LimiterPolicy,
-        past: &mut PastOfKeys,
+        past: &mut PastOfKeys<Vec<u8>>,
         now_nanos: u64,
     ) {
         carry(from.counted(), past, now_nanos, |key, all| {
@@ -103,7 +82,7 @@ impl EachKey {
         self.seed.store(None);
     }
 
-    fn counted(&self) -> CountedOfKeys {
+    fn counted(&self) -> CountedOfKeys<Vec<u8>> {
         let counted = self.store.iter().map(|(key, state)| {
             let own = self.store.with_limiter(key.as_slice(), |own| own.limiter.counted());
             (key, (own.unwrap_or_default(), state.reset_after()))
