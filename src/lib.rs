@@ -23,6 +23,7 @@ mod contention;
 #[cfg(feature = "alloc")]
 mod counters;
 mod decision;
+mod first_panic;
 pub mod keyed;
 mod limiter;
 pub mod penalty;

@@ -2,10 +2,8 @@
 
 use alloc::vec::Vec;
 use core::mem;
-#[cfg(feature = "std")]
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-#[cfg(feature = "std")]
-use std::thread;
+
+use crate::first_panic::FirstPanic;
 
 /// A grant that can be given back whole.
 ///
@@ -121,30 +119,13 @@ impl<G: Revocable> AllOrNone<G> {
     }
 
     /// Gives back the last first: a receipt gives back only what nothing has followed.
-    #[cfg(feature = "std")]
     fn revoke_all(&mut self) -> bool {
         let mut is_all = true;
-        let mut panic = None;
+        let mut panic = FirstPanic::default();
         while let Some(grant) = self.grants.pop() {
-            match catch_unwind(AssertUnwindSafe(|| grant.revoke())) {
-                Ok(is_back) => is_all &= is_back,
-                Err(payload) => _ = panic.get_or_insert(payload),
-            }
+            is_all &= panic.call(|| grant.revoke()).unwrap_or(false);
         }
-        if let Some(payload) = panic
-            && !thread::panicking()
-        {
-            resume_unwind(payload);
-        }
-        is_all
-    }
-
-    #[cfg(not(feature = "std"))]
-    fn revoke_all(&mut self) -> bool {
-        let mut is_all = true;
-        while let Some(grant) = self.grants.pop() {
-            is_all &= grant.revoke();
-        }
+        panic.go_on();
         is_all
     }
 }

@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::first_panic::FirstPanic;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::wait::error::AcquireError;
@@ -278,18 +279,14 @@ where
     }
 
     fn for_each_line(&self, act: impl Fn(&AtKey<'_, K>)) {
-        let mut panic = None;
+        let mut panic = FirstPanic::default();
         for key in self.lines.keys() {
             // A line that has ended by now has nobody in it, and one that is new came later.
             let Some(at_key) = self.at_known(key.borrow()) else { continue };
             // A waker that panics keeps nothing from the other keys.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| act(&at_key))) {
-                panic.get_or_insert(payload);
-            }
+            panic.call(|| act(&at_key));
         }
-        if let Some(payload) = panic {
-            resume_unwind(payload);
-        }
+        panic.go_on();
     }
 
     /// Returns the store for a request for `permits` of `key`, unless others wait for it.

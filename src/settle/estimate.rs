@@ -5,16 +5,13 @@ pub(crate) mod detached;
 pub(crate) mod owned;
 
 use core::fmt;
-#[cfg(feature = "std")]
-use std::panic::{AssertUnwindSafe, catch_unwind};
-#[cfg(feature = "std")]
-use std::thread;
 
 #[cfg(feature = "alloc")]
 use crate::decision::all_or_none::Revocable;
 use crate::decision::grant::Grant;
 use crate::decision::pieces::Pieces;
 use crate::decision::settled::{Settled, Unpaid};
+use crate::first_panic::FirstPanic;
 
 use super::Settle;
 
@@ -128,13 +125,9 @@ struct TellsLine<'a>(Option<&'a dyn Settle>);
 impl Drop for TellsLine<'_> {
     fn drop(&mut self) {
         let Some(line) = self.0 else { return };
-        #[cfg(feature = "std")]
-        if thread::panicking() {
-            // A clock or a waker that panics once more would abort the process.
-            drop(catch_unwind(AssertUnwindSafe(|| line.let_line_look_again())));
-            return;
-        }
-        line.let_line_look_again();
+        let mut panic = FirstPanic::default();
+        panic.call(|| line.let_line_look_again());
+        panic.go_on();
     }
 }
 

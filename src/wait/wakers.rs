@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 use core::task::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
+
+use crate::first_panic::FirstPanic;
 
 /// Wakes all when dropped, because a user's clock runs while they are collected, and may panic. If
 /// a waker panics, the others are called all the same.
@@ -12,16 +12,10 @@ pub(super) struct Wakers(pub(super) Vec<Waker>);
 
 impl Drop for Wakers {
     fn drop(&mut self) {
-        let mut panic = None;
+        let mut panic = FirstPanic::default();
         for waker in self.0.drain(..) {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                panic.get_or_insert(payload);
-            }
+            panic.call(|| waker.wake());
         }
-        if let Some(payload) = panic
-            && !thread::panicking()
-        {
-            resume_unwind(payload);
-        }
+        panic.go_on();
     }
 }
