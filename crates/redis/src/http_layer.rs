@@ -123,8 +123,7 @@ impl<R: RunScript> RemoteLimiter<str> for RedisPriorities<R> {
 /// [`RedisShares`] behind a layer for web servers: a `Remote` limiter whose keys are tenants.
 ///
 /// The layer has to find the tenant in something that a client cannot write, as for `ByShare` of `sluicegate-http`, to which a
-/// `Remote` may fall back.
-/// Unlike from a `ByShare`, the service does not learn whether the permits are the tenant's own.
+/// `Remote` may fall back. The service is told by a `ByShare` whether permits are the tenant's own, and not by this.
 ///
 /// # Examples
 ///

@@ -24,7 +24,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
     {
         return number(text);
     }
-    if let Some(stamp) = iso::parse(text).or_else(|| without_zone(text)).or_else(|| civil(text)) {
+    if let Some(stamp) =
+        iso::parse(text).or_else(|| clf_without_zone(text)).or_else(|| iso_without_zone(text))
+    {
         return Some(stamp);
     }
     let text_without_brackets =
@@ -37,7 +39,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Stamp> {
 }
 
 /// Reads the common format's time without its zone, in UTC, and with parts of its second, as `HAProxy` writes it.
-fn without_zone(text: &[u8]) -> Option<Stamp> {
+fn clf_without_zone(text: &[u8]) -> Option<Stamp> {
     let (whole, rest) = text.split_at_checked("06/Feb/2009:12:14:14".len())?;
     let digits = match rest {
         [] => None,
@@ -50,7 +52,7 @@ fn without_zone(text: &[u8]) -> Option<Stamp> {
 
 /// Reads RFC 3339's date and time of day without its zone, in UTC, as programs write them: also with a comma before the parts
 /// of a second.
-fn civil(text: &[u8]) -> Option<Stamp> {
+fn iso_without_zone(text: &[u8]) -> Option<Stamp> {
     let (date, rest) = text.split_at_checked("2009-02-06".len())?;
     let (b'T' | b't' | b' ', time) = rest.split_first()? else { return None };
     let is_time = time.iter().all(|byte| byte.is_ascii_digit() || b":.,".contains(byte));
