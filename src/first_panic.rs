@@ -10,6 +10,14 @@ pub(crate) struct FirstPanic {
     payload: Option<std::boxed::Box<dyn core::any::Any + Send>>,
 }
 
+#[cfg_attr(
+    not(feature = "std"),
+    expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "nothing is caught without std"
+    )
+)]
 impl FirstPanic {
     /// Makes a call. Returns `None` if it panics.
     pub(crate) fn call<T>(&mut self, call: impl FnOnce() -> T) -> Option<T> {
