@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::body::{JsonBody, Object};
 use super::failure::{ASK_AGAIN, Failure, ProblemDetails};
 use crate::body_share::BodyShare;
-use crate::decision::{AllOrNone, Answer, Check};
+use crate::decision::{AllOrNone, Answer, Ask, Check, side_by_side};
 use crate::service::Service;
 
 /// Bytes of an answer: most have fewer.
@@ -173,10 +173,7 @@ pub(super) async fn take_several(service: &Service, body: &JsonBody) -> Result<R
         let answer = AllOrNone::take(&asks).await;
         return Ok(json(&BatchAnswer::AllOrNone(answer), given));
     }
-    let mut answers = Vec::with_capacity(given);
-    for ask in &asks {
-        answers.push(ask.take().await);
-    }
+    let answers = side_by_side(asks.iter().map(Ask::take)).await;
     Ok(json(&BatchAnswer::Each(Answers { answers }), given))
 }
 

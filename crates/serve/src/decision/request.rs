@@ -48,12 +48,6 @@ pub async fn judge<'l>(
             }
         }
     }
-    if let [only] = &asks[..] {
-        // In one step: it cannot be void.
-        let answer = only.take().await;
-        let denied_by = (!answer.is_granted()).then_some(0);
-        return Judged { answers: vec![answer], denied_by };
-    }
     let AllOrNone { which, answers, .. } = AllOrNone::take(&asks).await;
     Judged { answers, denied_by: which }
 }

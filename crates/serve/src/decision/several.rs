@@ -5,8 +5,9 @@ use sluicegate::settle;
 use utoipa::ToSchema;
 
 use super::answer::{Answer, Decision};
-use super::ask::{Ask, RefusedLook};
-use super::sums::Sums;
+use super::ask::Ask;
+use super::look::look_at_all;
+use super::side_by_side::side_by_side;
 
 /// The answer to several checks of which all are to be granted, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -25,7 +26,7 @@ pub struct AllOrNone<'l> {
 impl<'l> AllOrNone<'l> {
     /// Takes the permits of all, or of none.
     ///
-    /// All are looked at first, each [with those before it](Sums), so that one which denies costs the others nothing. A
+    /// All are [looked at](look_at_all) first, so that one which denies costs the others nothing; a single one is not. A
     /// denial by that look counts as one by the limiter: in its statistics, and as an offence. If another caller is
     /// faster at one of them after that, the permits of those before it are given back as far as their limiters can,
     /// and stay spent otherwise; limiters on a server, those with `shadow`, and those that all keys have in common
@@ -33,7 +34,14 @@ impl<'l> AllOrNone<'l> {
     /// back, too. The look does not tell that a group of tenants has no place for another
     /// one, which then can only borrow. No limit is ever exceeded.
     pub(crate) async fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
-        let looks = look(asks).await;
+        if let [only] = asks {
+            let answer = only.take().await;
+            if !answer.is_granted() {
+                return AllOrNone::denied(vec![answer]);
+            }
+            return AllOrNone { decision: Decision::Granted, which: None, answers: vec![answer] };
+        }
+        let looks = look_at_all(asks.iter()).await;
         if looks.iter().any(|(answer, _)| !answer.is_granted()) {
             let noted = asks.iter().zip(looks).map(|(ask, (answer, refused))| {
                 if let Some(refused) = refused {
@@ -73,10 +81,8 @@ impl<'l> AllOrNone<'l> {
 
     /// Returns the answers after one was denied that had been granted by a look.
     async fn denied_at(asks: &[Ask<'l>], place: usize, denial: Answer<'l>) -> AllOrNone<'l> {
-        let mut answers = Vec::with_capacity(asks.len());
-        for (other, ask) in asks.iter().enumerate() {
-            answers.push(if other == place { denial.clone() } else { ask.peek().await });
-        }
+        let mut answers = side_by_side(asks.iter().map(Ask::peek)).await;
+        answers[place] = denial;
         AllOrNone::denied(answers)
     }
 
@@ -89,14 +95,4 @@ impl<'l> AllOrNone<'l> {
         let which = longest.map(|(which, _)| which);
         AllOrNone { decision: Decision::Denied, which, answers }
     }
-}
-
-/// Looks at all, each with those before it.
-async fn look<'l>(asks: &[Ask<'l>]) -> Vec<(Answer<'l>, Option<RefusedLook>)> {
-    let mut sums = Sums::default();
-    let mut looks = Vec::with_capacity(asks.len());
-    for ask in asks {
-        looks.push(sums.look(ask).await);
-    }
-    looks
 }

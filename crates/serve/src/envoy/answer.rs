@@ -11,7 +11,7 @@ use super::domains::Mode;
 use super::parts::{By, Counted, Hits, Part};
 use super::unit::Span;
 use super::verdict::{Told, Verdict};
-use crate::decision::{Answer, Sums};
+use crate::decision::{Answer, look_at_all, side_by_side};
 
 /// Decides on the descriptors of a request, and returns their verdicts and whether it is refused: because one of
 /// them is over its limit, or all of those in quota mode are.
@@ -28,31 +28,34 @@ pub(super) async fn decide(
     parts: &[Part<'_>],
 ) -> Result<(Vec<Verdict>, bool), Status> {
     let answers = Answers { counters };
-    let mut verdicts = Vec::with_capacity(parts.len());
-    let mut asked = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
-        verdicts.push(match part {
-            Part::Free { remaining } => Verdict::free(*remaining),
-            Part::Counted(counted) if counted.hits == Hits::Ask && !counted.is_shadow() => {
-                asked.push((index, counted));
-                // Until it is asked.
-                Verdict::free(0)
-            }
-            Part::Counted(counted) => answers.count(counted).await?,
-        });
-    }
+    let verdicts = side_by_side(parts.iter().map(async |part| match part {
+        Part::Free { remaining } => Ok(Verdict::free(*remaining)),
+        // Until it is asked.
+        Part::Counted(counted) if counted.is_asked() => Ok(Verdict::free(0)),
+        Part::Counted(counted) => answers.count(counted).await,
+    }));
+    let mut verdicts = verdicts.await.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let asked = parts.iter().enumerate().filter_map(|(index, part)| match part {
+        Part::Counted(counted) if counted.is_asked() => Some((index, counted)),
+        _ => None,
+    });
+    let mut asked: Vec<_> = asked.collect();
     // A single question is answered in one step.
     if asked.len() > 1 || is_refused(parts, &verdicts) {
-        let mut sums = Sums::default();
-        for (index, counted) in &asked {
-            verdicts[*index] = answers.look(counted, Some(&mut sums)).await?;
-        }
+        answers.look(&asked, &mut verdicts).await?;
         asked.retain(|(index, _)| !verdicts[*index].is_over);
     }
     if !is_refused(parts, &verdicts) {
         answers.take_all(parts, &asked, &mut verdicts).await?;
     }
     let is_refused = is_refused(parts, &verdicts);
+    if is_refused {
+        asked.retain(|(index, _)| !verdicts[*index].is_over);
+        let untaken = side_by_side(asked.iter().map(|(_, counted)| answers.untaken(counted)));
+        for ((index, _), verdict) in asked.iter().zip(untaken.await) {
+            verdicts[*index] = verdict?;
+        }
+    }
     Ok((verdicts, is_refused))
 }
 
@@ -107,13 +110,6 @@ impl Answers<'_> {
             return Ok(());
         }
         taken.give_back();
-        for (index, counted) in asked {
-            if !verdicts[*index].is_over {
-                verdicts[*index] = self.look(counted, None).await?;
-                // By itself it would be granted, or it is over by now; the request is refused for another.
-                verdicts[*index].is_over = false;
-            }
-        }
         Ok(())
     }
 
@@ -184,45 +180,71 @@ impl Answers<'_> {
         Ok((of_limiter(counted, &ask.take().await)?, None))
     }
 
-    /// Looks at a descriptor, of which nothing is taken. With `sums`, it is looked at together with those before it that
-    /// are for the same key of the same limiter, and a denial counts as one, in its statistics and its penalties.
-    async fn look<'c>(
+    /// Looks at descriptors, of which nothing is taken. A denial counts as one, in the statistics and the penalties of its
+    /// limiter.
+    async fn look(
         &self,
-        counted: &'c Counted<'_>,
-        sums: Option<&mut Sums<'c>>,
-    ) -> Result<Verdict, Status> {
-        match &counted.by {
-            By::KeyMissing => Ok(Verdict::of(counted, None, true)),
-            By::Limiter(ask) => {
-                let (mut answer, refused) = match sums {
-                    Some(sums) => sums.look(ask).await,
-                    None => (ask.peek().await, None),
-                };
-                if let Some(refused) = refused {
-                    answer = ask.note_refusal(answer, &refused);
-                } else if answer.is_granted() {
-                    answer = ask.peek_for(0).await;
-                }
-                of_limiter(counted, &answer)
-            }
-            By::Window { requests: 0, span, .. } => {
-                Ok(Verdict::of(counted, Some(self.told(0, *span)(0)), true))
-            }
-            By::Window { key, requests, span } => {
-                let told = self.told(*requests, *span);
-                match self.counters.peek(key, *requests) {
-                    Ok(grant) => {
-                        // Without the hit that was looked for.
-                        let told = told(grant.remaining().saturating_add(1));
-                        Ok(Verdict::of(counted, Some(told), false))
-                    }
-                    Err(denied) => {
-                        check_space(counted, &denied)?;
-                        Ok(Verdict::of(counted, Some(told(0)), true))
-                    }
+        asked: &[(usize, &Counted<'_>)],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), Status> {
+        let by_limiter = asked.iter().filter_map(|(index, counted)| match &counted.by {
+            By::Limiter(ask) => Some((*index, *counted, ask)),
+            _ => None,
+        });
+        let looks = look_at_all(by_limiter.clone().map(|(_, _, ask)| ask)).await;
+        for ((index, counted, ask), (answer, refused)) in by_limiter.zip(looks) {
+            let answer = match refused {
+                Some(refused) => ask.note_refusal(answer, &refused),
+                None => answer,
+            };
+            verdicts[index] = of_limiter(counted, &answer)?;
+        }
+        for (index, counted) in asked {
+            match &counted.by {
+                By::Limiter(_) => {}
+                By::KeyMissing => verdicts[*index] = Verdict::of(counted, None, true),
+                By::Window { key, requests, span } => {
+                    verdicts[*index] = self.look_at_window(counted, key, (*requests, *span))?;
                 }
             }
         }
+        Ok(())
+    }
+
+    fn look_at_window(
+        &self,
+        counted: &Counted<'_>,
+        key: &[u8],
+        (requests, span): (u32, Span),
+    ) -> Result<Verdict, Status> {
+        let told = self.told(requests, span);
+        if requests == 0 {
+            return Ok(Verdict::of(counted, Some(told(0)), true));
+        }
+        match self.counters.peek(key, requests) {
+            Ok(grant) => {
+                // Without the hit that was looked for.
+                let told = told(grant.remaining().saturating_add(1));
+                Ok(Verdict::of(counted, Some(told), false))
+            }
+            Err(denied) => {
+                check_space(counted, &denied)?;
+                Ok(Verdict::of(counted, Some(told(0)), true))
+            }
+        }
+    }
+
+    /// Tells the state of a descriptor that has room, of a request that is refused for another.
+    async fn untaken(&self, counted: &Counted<'_>) -> Result<Verdict, Status> {
+        let verdict = match &counted.by {
+            By::KeyMissing => Verdict::of(counted, None, true),
+            By::Limiter(ask) => of_limiter(counted, &ask.peek_for(0).await)?,
+            By::Window { key, requests, span } => {
+                self.look_at_window(counted, key, (*requests, *span))?
+            }
+        };
+        // It may be over by now.
+        Ok(Verdict { is_over: false, ..verdict })
     }
 
     /// Counts the hits of a descriptor by itself, whatever the others do.

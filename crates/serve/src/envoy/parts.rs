@@ -242,6 +242,11 @@ impl Part<'_> {
 }
 
 impl Counted<'_> {
+    /// Returns true if its hit is taken with those of the others, or not at all.
+    pub(super) fn is_asked(&self) -> bool {
+        self.hits == Hits::Ask && !self.is_shadow()
+    }
+
     pub(super) fn mode(&self) -> Mode {
         self.limit.map_or(Mode::Enforced, |limit| limit.mode)
     }

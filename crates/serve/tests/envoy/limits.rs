@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::ManualClock;
+use sluicegate_policy::RemoteVerb;
 use sluicegate_serve::Limiters;
 use sluicegate_serve::envoy::EnvoyLimits;
 use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
@@ -118,6 +119,32 @@ async fn a_caller_that_goes_away_half_way_gives_back_all_hits_of_its_request() {
     assert_eq!(bucket(), 5);
     let answer = limits.should_rate_limit(of(&["window"])).await.unwrap();
     assert_eq!(answer.get_ref().statuses[0].limit_remaining, 4);
+}
+
+#[tokio::test]
+async fn the_servers_of_several_descriptors_are_asked_side_by_side() {
+    let window = |name: &str| {
+        format!(
+            "[limiters.{name}]\npolicy = \"fixed_window\"\nkey = \"all\"\nlimit = 5\n\
+             interval = \"1 day\"\n{STORE}\n"
+        )
+    };
+    let yaml = "domain: d\ndescriptors:\n  - key: one\n    rate_limit: { limiter: one }\n  \
+                - key: other\n    rate_limit: { limiter: other }\n";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.yaml"), yaml).unwrap();
+    // Hits that may be used already are taken without a look.
+    for (silent, hits_addend) in [(RemoteVerb::Peek, 0), (RemoteVerb::Take, 2)] {
+        let policies = [window("one"), window("other")].concat();
+        let limiters = Limiters::new(SilentServer::in_pairs(silent).registry(&policies));
+        let clock = Arc::new(ManualClock::new());
+        let limits = EnvoyLimits::with_clock(folder.path(), Some(limiters), 100, clock).unwrap();
+        let descriptors = ["one", "other"].map(|key| descriptor(&[(key, "v")])).into();
+        let question = RateLimitRequest { descriptors, hits_addend, ..request("d", &[]) };
+        let answer = limits.should_rate_limit(Request::new(question));
+        let answer = tokio::time::timeout(Duration::from_secs(600), answer).await.unwrap();
+        assert_eq!(answer.unwrap().get_ref().overall_code, Code::Ok as i32, "{silent:?}");
+    }
 }
 
 #[tokio::test]

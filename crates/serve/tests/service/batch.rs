@@ -1,5 +1,7 @@
 //! Several questions at once.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use http::Request;
@@ -9,6 +11,7 @@ use tower::ServiceExt;
 
 use super::running::{POLICY, Running, service_of};
 use super::silent_server::{STORE, SilentServer};
+use sluicegate_policy::RemoteVerb;
 use sluicegate_serve::{Bounds, Limiters, Service, api};
 
 #[tokio::test]
@@ -123,6 +126,29 @@ async fn a_caller_that_goes_away_half_way_gives_back_all_that_it_has_taken() {
     let call = ask(&routes, "/v1/check/batch", &batch);
     server.cancel_when_asked(call, async || assert_eq!(left().await, [2, 1])).await;
     assert_eq!(left().await, [5, 5]);
+}
+
+#[tokio::test]
+async fn servers_are_asked_side_by_side() {
+    let window = |name: &str| {
+        format!(
+            "[limiters.{name}]\npolicy = \"fixed_window\"\nkey = \"all\"\nlimit = 5\n\
+             interval = \"1 day\"\n{STORE}\n"
+        )
+    };
+    let policies = [window("one"), window("other")].concat();
+    for (silent, all_or_none) in [(RemoteVerb::Take, false), (RemoteVerb::Peek, true)] {
+        let registry = SilentServer::in_pairs(silent).registry(&policies);
+        let routes = api::routes(Service::new(Limiters::new(registry)));
+        // More than are on their way at once.
+        let checks = vec![["one", "other"].map(|name| json!({ "limiter": name })); 50].concat();
+        let batch = json!({ "all_or_none": all_or_none, "checks": checks });
+        let answer = ask(&routes, "/v1/check/batch", &batch);
+        let answer = tokio::time::timeout(Duration::from_secs(600), answer).await.unwrap();
+        for answer in answer["answers"].as_array().unwrap() {
+            assert_eq!(answer["decision"], "granted", "{silent:?}");
+        }
+    }
 }
 
 #[tokio::test]

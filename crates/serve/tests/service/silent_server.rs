@@ -1,4 +1,4 @@
-//! A server of limiters that grants to those who look, and never answers those who take.
+//! A server of limiters that grants, but does not answer everybody at once.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -9,16 +9,24 @@ use sluicegate_policy::{
     ConnectError, Connector, LeaseStatistics, LimiterPolicy, Policies, Registry, RemoteAnswer,
     RemoteFuture, RemoteLimits, RemoteVerb, ServerStatistics,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 
 /// Fields of a policy whose limiter is there.
 pub(crate) const STORE: &str = r#"store = { redis = "redis://silent/" }"#;
 
-/// The server; it notes when it was asked to take.
+/// By default it answers those who look, and never those who take; it notes when one has asked to.
 #[derive(Clone, Default)]
-pub(crate) struct SilentServer(Arc<Notify>);
+pub(crate) struct SilentServer {
+    was_asked_to_take: Arc<Notify>,
+    pairs: Option<(RemoteVerb, Arc<Barrier>)>,
+}
 
 impl SilentServer {
+    /// A server that is silent to `verb` until two ask, and answers all else.
+    pub(crate) fn in_pairs(verb: RemoteVerb) -> SilentServer {
+        SilentServer { pairs: Some((verb, Arc::new(Barrier::new(2)))), ..SilentServer::default() }
+    }
+
     pub(crate) fn registry(&self, policies: &str) -> Registry {
         let policies = Policies::from_toml("policy.toml", policies).unwrap();
         Registry::connected(policies, Arc::new(self.clone())).unwrap()
@@ -33,7 +41,7 @@ impl SilentServer {
         let mut call = Box::pin(call);
         tokio::select! {
             _ = &mut call => panic!("nobody has answered it"),
-            () = self.0.notified() => {}
+            () = self.was_asked_to_take.notified() => {}
         }
         while_asked().await;
     }
@@ -64,9 +72,13 @@ impl RemoteLimits for SilentServer {
         permits: u64,
     ) -> RemoteFuture<'a, RemoteAnswer> {
         Box::pin(async move {
-            if verb == RemoteVerb::Take {
-                self.0.notify_one();
-                pending::<()>().await;
+            match &self.pairs {
+                Some((silent, pair)) if *silent == verb => _ = pair.wait().await,
+                None if verb == RemoteVerb::Take => {
+                    self.was_asked_to_take.notify_one();
+                    pending::<()>().await;
+                }
+                _ => {}
             }
             let answer = Unlimited.peek(permits);
             Ok(RemoteAnswer { answer, source: None, is_fallback: false })
