@@ -243,7 +243,7 @@ impl Registry {
             observers: Observers::default(),
         };
         let registry = Registry { shared: Arc::new(shared) };
-        registry.apply(policies)?;
+        registry.apply(|| Ok(policies))?;
         Ok(registry)
     }
 

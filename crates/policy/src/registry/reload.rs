@@ -11,7 +11,7 @@ use super::event::{Event, ReloadError};
 use super::names::{Form, Remote};
 use super::remote::ConnectError;
 use crate::{
-    CommonLimiter, HierarchyHandle, KeyField, Kind, LimiterPolicy, Policies, PolicyFile,
+    CommonLimiter, HierarchyHandle, KeyField, Kind, LimiterPolicy, LoadError, Policies, PolicyFile,
     SharedClock, Unbuildable,
 };
 
@@ -31,14 +31,11 @@ impl Registry {
     /// [`ReloadError::StartsFull`] if keys on a server would start full, and [`ReloadError::Unbuildable`], which checked policies
     /// do not lead to. Nothing has changed then, and observers are told of [`Event::Refused`].
     pub fn reload(&self, policies: Policies) -> Result<Vec<Event>, Arc<ReloadError>> {
-        let events = self.apply(policies).map_err(|error| self.refused(error))?;
-        for event in &events {
-            self.tell(event);
-        }
-        Ok(events)
+        self.reload_from(|| Ok(policies))
     }
 
-    /// Reads and checks a file, and enforces its policies as [`reload`](Registry::reload) does.
+    /// Reads and checks a file, and enforces its policies as [`reload`](Registry::reload) does. Reads it after the changes that it waits
+    /// for, so the terms are never those of an older text than another one has read.
     ///
     /// # Errors
     ///
@@ -61,21 +58,31 @@ impl Registry {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reload_path(&self, file: impl Into<PolicyFile>) -> Result<Vec<Event>, Arc<ReloadError>> {
-        let policies = file.into().policies_again().map_err(|error| self.refused(error.into()))?;
-        self.reload(policies)
+        let file = file.into();
+        self.reload_from(|| file.policies_again())
     }
 
-    /// Tells observers of new terms that were refused.
-    pub(super) fn refused(&self, error: ReloadError) -> Arc<ReloadError> {
-        let error = Arc::new(error);
-        self.tell(&Event::Refused { error: Arc::clone(&error) });
-        error
+    /// Enforces what `read` returns, and tells observers of the changes, or of new terms that were refused.
+    pub(super) fn reload_from(
+        &self,
+        read: impl FnOnce() -> Result<Policies, LoadError>,
+    ) -> Result<Vec<Event>, Arc<ReloadError>> {
+        let outcome = self.apply(read).map_err(Arc::new);
+        match &outcome {
+            Ok(events) => events.iter().for_each(|event| self.tell(event)),
+            Err(error) => self.tell(&Event::Refused { error: Arc::clone(error) }),
+        }
+        outcome
     }
 
-    /// Enforces `policies`, and returns the events, which nobody was told yet.
-    pub(super) fn apply(&self, policies: Policies) -> Result<Vec<Event>, ReloadError> {
+    /// Enforces what `read` returns, and returns the events, which nobody was told yet. Reads only when it is its turn: of
+    /// several that read a file while it changes, the last one to read is the last one to change the terms.
+    pub(super) fn apply(
+        &self,
+        read: impl FnOnce() -> Result<Policies, LoadError>,
+    ) -> Result<Vec<Event>, ReloadError> {
         let _changing = self.shared.reload.lock().unwrap_or_else(PoisonError::into_inner);
-        let (limiters, levels) = policies.into_parts();
+        let (limiters, levels) = read()?.into_parts();
         let policies: Vec<_> = limiters.into_iter().map(Arc::new).collect();
         // All before the first is changed.
         let levels =

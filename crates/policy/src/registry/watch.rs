@@ -12,7 +12,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::Registry;
 use super::event::Event;
-use crate::{LoadError, PolicyFile};
+use crate::PolicyFile;
 
 /// The time without changes after which the file is read. An editor writes in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -136,7 +136,7 @@ fn outcome(read: &io::Result<Vec<u8>>) -> Outcome {
 struct FileFollower {
     registry: Registry,
     file: PolicyFile,
-    /// The outcome of the last reading. The folder may have other files, which change too.
+    /// The outcome of the last reading.
     last: Option<Outcome>,
 }
 
@@ -163,7 +163,10 @@ impl FileFollower {
                 }
                 message = messages.recv_timeout(QUIET);
             }
-            self.read();
+            // The folder may have other files, which change too.
+            if self.has_changed() {
+                self.read();
+            }
         }
     }
 
@@ -172,23 +175,15 @@ impl FileFollower {
         self.last.as_ref() != Some(&outcome(&self.file.bytes_again()))
     }
 
-    /// Reads the file, and reloads it if it differs from the last time.
+    /// Reads the file, and reloads it. Observers are told of the outcome.
     fn read(&mut self) {
-        let read = self.file.bytes_again();
-        let outcome = outcome(&read);
-        if self.last.as_ref() == Some(&outcome) {
-            return;
-        }
-        self.last = Some(outcome);
-        let policies = match read {
-            Ok(bytes) => self.file.check(&bytes).map_err(LoadError::from),
-            Err(error) => Err(self.file.unreadable(error)),
-        };
-        // Observers are told of either outcome.
-        match policies {
-            Ok(policies) => drop(self.registry.reload(policies)),
-            Err(error) => drop(self.registry.refused(error.into())),
-        }
+        let FileFollower { registry, file, last } = self;
+        let _ = registry.reload_from(|| {
+            let read = file.bytes_again();
+            *last = Some(outcome(&read));
+            let bytes = read.map_err(|error| file.unreadable(error))?;
+            Ok(file.check(&bytes)?)
+        });
     }
 }
 

@@ -1,10 +1,14 @@
 //! Terms that change while threads decide: no more is admitted than the terms allow, and no decision
 //! is made by a mixture of two.
 
+use std::fs;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
-use sluicegate::Denied;
-use sluicegate_policy::KeyedHandle;
+use sluicegate::{Clock, Denied};
+use sluicegate_policy::{KeyedHandle, Policies, Registry};
 
 #[path = "registry/load.rs"]
 mod load;
@@ -133,4 +137,53 @@ fn keys_with_overrides_admit_no_more_than_their_larger_terms() {
             assert!(admitted + rest <= most, "{key}: {admitted} and {rest}");
         }
     }
+}
+
+/// A clock that holds up whoever reads it while it is closed.
+#[derive(Clone, Default)]
+struct GatedClock {
+    gate: Arc<Mutex<()>>,
+    /// Told of each reading.
+    readings: Arc<Mutex<Option<mpsc::Sender<()>>>>,
+}
+
+impl Clock for GatedClock {
+    fn now_nanos(&self) -> u64 {
+        if let Some(readings) = &*self.readings.lock().unwrap() {
+            let _ = readings.send(());
+        }
+        drop(self.gate.lock().unwrap());
+        1
+    }
+}
+
+#[test]
+fn a_reload_that_waits_for_another_one_reads_the_file_when_it_is_its_turn() {
+    let text = |policy: &str, limit: u64| {
+        format!(
+            "limiters.a = {{ policy = \"{policy}\", key = \"all\", limit = {limit}, interval = \"1 day\" }}"
+        )
+    };
+    let policies = |policy, limit| Policies::from_toml("p.toml", &text(policy, limit)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.toml");
+    fs::write(&path, text("fixed_window", 2)).unwrap();
+    let clock = GatedClock::default();
+    let registry = Registry::with_clock(policies("fixed_window", 1), clock.clone()).unwrap();
+    let limiter = registry.limiter("a").unwrap();
+    let (sender, readings) = mpsc::channel();
+    *clock.readings.lock().unwrap() = Some(sender);
+    thread::scope(|scope| {
+        let closed = clock.gate.lock().unwrap();
+        // Another kind, whose limiter reads the clock while the terms change.
+        scope.spawn(|| registry.reload(policies("sliding_log", 1)).unwrap());
+        readings.recv().unwrap();
+        let waits = scope.spawn(|| registry.reload_path(&path).unwrap());
+        // Long enough for it to have read the file, if it did so now.
+        thread::sleep(Duration::from_millis(100));
+        fs::write(&path, text("fixed_window", 3)).unwrap();
+        drop(closed);
+        waits.join().unwrap();
+    });
+    assert_eq!(limiter.peek(0).unwrap().limit(), 3);
 }
