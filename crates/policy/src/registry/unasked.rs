@@ -45,7 +45,7 @@ impl Unasked {
     fn count_permits(&self, permits: u64) {
         // ORDERING: Relaxed, as in `count_penalized`.
         // MODEL: none, as there.
-        self.permits.fetch_add(permits.clamp(1, Quota::MAX_BURST), Relaxed);
+        self.permits.fetch_add(permits.min(Quota::MAX_BURST), Relaxed);
     }
 
     pub(super) fn counts(&self) -> UnaskedCounts {

@@ -56,6 +56,18 @@ fn every_way_to_ask_is_counted_once() {
 }
 
 #[test]
+fn a_denial_for_lack_of_a_key_counts_the_permits_that_were_asked_for() {
+    let (_, registry) = registry(TWO);
+    let registry = registry.counted();
+    let users = registry.keyed("users").unwrap();
+    for permits in [0, 3] {
+        users.count_missing_key(permits);
+    }
+    let own = of(&registry, "users");
+    assert_eq!((own.unasked.missing_key, own.denials.unwrap().permits), (2, 3));
+}
+
+#[test]
 fn receipts_of_a_counted_limiter_still_give_back() {
     let (_, registry) =
         registry(&one("policy = \"gcra\"\ninterval = \"1 hour\"\ntolerance = \"9 hours\""));
