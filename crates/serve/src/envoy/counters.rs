@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::keyed::{Each, WhenFull};
-use sluicegate::settle::{Estimate, Settle};
+use sluicegate::settle::{Estimate, Revocable, Settle};
 use sluicegate::{ConfigError, Denied, FixedWindow, Grant, Keyed, Rate};
 use sluicegate_policy::SharedClock;
 
@@ -50,7 +50,17 @@ impl Counters {
 
     /// Counts a hit of a descriptor, or none. It can be given back.
     pub(super) fn take(&self, key: &[u8], limit: u32) -> Result<Estimate<'static>, Denied> {
-        self.with(key, limit, |window| window.try_acquire_settleable_owned(1))?
+        loop {
+            let (taken, in_force) = self.with(key, limit, |window| {
+                (window.try_acquire_settleable_owned(1), window.limit())
+            })?;
+            // Another question may have brought another limit meanwhile.
+            match taken {
+                Ok(estimate) if estimate.grant().limit() != own(limit) => _ = estimate.revoke(),
+                Err(_) if in_force != own(limit) => {}
+                answer => return answer,
+            }
+        }
     }
 
     /// Counts hits, whatever the limit: they have been used.
@@ -58,13 +68,16 @@ impl Counters {
         self.with(key, limit, |window| {
             let is_within = match hits {
                 0 => window.count() <= u64::from(limit),
-                hits if limit > 0 && window.try_acquire(hits).is_ok() => true,
-                hits => {
-                    // An estimate of nothing is always granted. What is beyond the largest count is not
-                    // counted, and does not matter.
-                    let _ = window.try_acquire_settleable(0)?.settle(hits);
-                    false
-                }
+                hits => match window.try_acquire(hits) {
+                    // By this limit, whatever another question has brought meanwhile.
+                    Ok(grant) => grant.limit() - grant.remaining() <= u64::from(limit),
+                    Err(_) => {
+                        // An estimate of nothing is always granted. What is beyond the largest count is not
+                        // counted, and does not matter.
+                        let _ = window.try_acquire_settleable(0)?.settle(hits);
+                        false
+                    }
+                },
             };
             Ok(Reported { count: window.count(), is_within })
         })?
@@ -80,10 +93,17 @@ impl Counters {
 
     /// Returns the answer that [`take`](Counters::take) would give.
     pub(super) fn peek(&self, key: &[u8], limit: u32) -> Result<Grant, Denied> {
-        self.with(key, limit, |window| window.peek(1))?
+        loop {
+            let (looked, in_force) =
+                self.with(key, limit, |window| (window.peek(1), window.limit()))?;
+            if looked.as_ref().map_or(in_force, Grant::limit) == own(limit) {
+                return looked;
+            }
+        }
     }
 
-    /// Calls the window of a descriptor, with this limit in force: what it has counted stays. A window that
+    /// Calls the window of a descriptor, with this limit in force unless another call puts its own in force at the same time: what
+    /// the window has counted stays. A window that
     /// has counted nothing may be forgotten as soon as the call is over, and its limit with it.
     fn with<T>(
         &self,
@@ -92,11 +112,9 @@ impl Counters {
         call: impl FnOnce(&Arc<FixedWindow<SharedClock>>) -> T,
     ) -> Result<T, Denied> {
         self.windows.with_limiter(key, |window| {
-            // A limit of 0 is the caller's affair.
-            let limit = u64::from(limit.max(1));
-            if window.limit() != limit {
+            if window.limit() != own(limit) {
                 // Every limit fits, up to that of its span.
-                let _ = window.reconfigure(limit);
+                let _ = window.reconfigure(own(limit));
             }
             call(window)
         })
@@ -105,6 +123,11 @@ impl Counters {
     pub(super) fn clock(&self) -> &SharedClock {
         self.windows.clock()
     }
+}
+
+/// Returns the limit of a window in whose place a question has `limit`: one of 0 is the caller's affair.
+fn own(limit: u32) -> u64 {
+    limit.max(1).into()
 }
 
 /// Returns the key of a descriptor: different for different spans, domains and entries, and never long.
@@ -220,6 +243,23 @@ mod tests {
             assert!(keys[..place].iter().all(|other| other != one), "{one:?}");
             assert!(one.len() <= LENGTH_BYTES + MAX_TEXT_BYTES);
         }
+    }
+
+    #[test]
+    fn questions_with_other_limits_at_the_same_time_are_each_decided_by_their_own() {
+        const ENOUGH: u32 = 1_000_000;
+        let counters = counters();
+        let key = key_of(one(Unit::Hour), "a", [Entry { key: b"b", value: Ok(b"c") }]);
+        let _ = counters.take(&key, ENOUGH).unwrap();
+        let granted = |limit| (0..20_000).filter(|_| counters.take(&key, limit).is_ok()).count();
+        let reported = |limit| {
+            (0..20_000).filter(|_| counters.report(&key, limit, 1).unwrap().is_within).count()
+        };
+        std::thread::scope(|scope| {
+            let large = scope.spawn(|| granted(ENOUGH));
+            let small = scope.spawn(|| granted(1) + reported(1));
+            assert_eq!((large.join().unwrap(), small.join().unwrap()), (20_000, 0));
+        });
     }
 
     #[test]
