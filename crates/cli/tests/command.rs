@@ -27,6 +27,8 @@ mod replays;
 mod serve;
 #[cfg(feature = "redis")]
 mod serve_redis;
+#[cfg(feature = "serve")]
+mod serve_signals;
 mod shape;
 mod silent;
 mod sources;

@@ -40,7 +40,7 @@ ForwardAuth, Caddy's forward_auth. With --envoy, Envoy asks at the same address,
 
 The file is watched: when it changes, its new terms are put in force, and what was used still counts. If \
 it has a mistake, the old terms stay in force. SIGHUP reads it at once, and the files of --envoy too. SIGTERM and SIGINT end the \
-service, once the requests under way are answered.";
+service, once the requests under way are answered, at the latest after 10 seconds.";
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -133,8 +133,10 @@ impl ServeArgs {
             tell_unshared(policy, envoy.is_some());
         }
         let parts = Parts { policy, envoy, playground };
-        runtime.block_on(serve(self.listen, &self.allow_hosts, self.bounds(), parts))?;
-        Ok(ExitCode::SUCCESS)
+        let served = runtime.block_on(serve(self.listen, &self.allow_hosts, self.bounds(), parts));
+        // Without the files that are still being read, which may take for ever.
+        runtime.shutdown_background();
+        served.map(|()| ExitCode::SUCCESS)
     }
 
     fn read(&self, path: &Path, runtime: &Handle) -> Result<ServedPolicy, Failure> {
@@ -342,12 +344,16 @@ async fn serve(
     let servers = parts.policy.as_ref().map(|policy| policy.servers.clone());
     let end = async move {
         let [terminate, interrupt] = &mut ends;
-        loop {
-            tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = again.recv() => parts.reload().await,
+        let reloads = async {
+            while again.recv().await.is_some() {
+                parts.reload().await;
             }
+        };
+        // Also while files are read.
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            () = reloads => {}
         }
         tell(&"ending: no more connections; requests under way are answered");
         // Its events would go on as long as a page is open.

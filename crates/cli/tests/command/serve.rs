@@ -19,7 +19,7 @@ pub(crate) struct Served {
     lines: BufReader<ChildStderr>,
     address: String,
     /// The line that it has printed when it was ready.
-    greeting: String,
+    pub(crate) greeting: String,
 }
 
 impl Served {
@@ -57,7 +57,7 @@ impl Served {
         serde_json::from_str(&answer).unwrap()
     }
 
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
@@ -76,6 +76,10 @@ impl Served {
     pub(crate) fn end(mut self, signal: &str) -> ExitStatus {
         self.signal(signal);
         self.wait_for("ending");
+        self.wait()
+    }
+
+    pub(crate) fn wait(mut self) -> ExitStatus {
         self.process.wait().unwrap()
     }
 }
@@ -255,33 +259,6 @@ fn the_token_of_a_file_opens_the_administrative_verbs() {
     assert_eq!(served.check(&json!({ "limiter": "pages" }))["remaining"], 9);
     let (status, events) = served.ask("POST", "/v1/reload", &fields, "");
     assert_eq!((status, &events[..]), (200, "{\"events\":[]}"));
-}
-
-#[test]
-fn a_hangup_changes_nothing_if_there_is_no_file() {
-    let mut served = Served::start(&[]);
-    served.signal("-HUP");
-    served.wait_for("there is no file to read again");
-    assert!(served.end("-TERM").success());
-}
-
-#[test]
-fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("a.yaml");
-    let limit = "  - key: k\n    rate_limit: { unit: hour, requests_per_unit: 5 }\n";
-    fs::write(&file, format!("domain: a\ndescriptors:\n{limit}")).unwrap();
-    let mut served = Served::start(&["--envoy", folder.path().to_str().unwrap()]);
-    assert!(served.greeting.starts_with("1 domain of "), "{}", served.greeting);
-    assert_eq!(served.ask("GET", "/readyz", "", "").0, 200);
-    fs::write(folder.path().join("b.yaml"), "domain: b\n").unwrap();
-    served.signal("-HUP");
-    served.wait_for("2 domains of ");
-    fs::write(&file, "domain: b\n").unwrap();
-    served.signal("-HUP");
-    served.wait_for("b.yaml: domain: is \"b\", as in ");
-    served.wait_for("the limits for Envoy stay as they were");
-    assert!(served.end("-TERM").success());
 }
 
 #[test]
