@@ -54,6 +54,24 @@ async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers
 }
 
 #[tokio::test]
+async fn a_lease_that_ends_while_the_server_takes_nothing_back_is_lost() {
+    let server = Server::start();
+    let limiter: Leased = leased(&server, thousand(), hot(2));
+    for _ in 0..20 {
+        limiter.try_acquire("ada", 1).await.unwrap();
+    }
+    settled(&limiter, "ada").await;
+    let held = limiter.held("ada").unwrap();
+    assert!(held > 0);
+    let mut other = server.connection();
+    redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut other).unwrap();
+    limiter.shutdown().await;
+    redis::cmd("CONFIG").arg(&["SET", "maxmemory", "0"]).exec(&mut other).unwrap();
+    assert_eq!(limiter.counts().given_back, 0);
+    assert_eq!(limiter.peek("ada", 0).await.unwrap().remaining(), 750 - 20 - held);
+}
+
+#[tokio::test]
 async fn a_server_that_hangs_holds_nobody_longer_than_the_time_limit() {
     let server = Server::start();
     let runner = Guarded::new(plain(&server, thousand()).runner().clone())
