@@ -226,8 +226,9 @@ impl Publisher {
     /// nothing twice.
     ///
     /// Counters are published as absolute numbers. If what is counted begins anew, because a
-    /// limiter of a registry was removed and has come back, the counter goes on. A gauge of a
-    /// limiter that is gone is set to 0. The waits since the last call are recorded as the mean of
+    /// limiter of a registry was removed and has come back, the counter goes on: its count is less than the last one that
+    /// was read. (If it is not, since many calls have come before it is read again, as many are missed as had been read.) A gauge of
+    /// a limiter that is gone is set to 0. The waits since the last call are recorded as the mean of
     /// those in the same bucket, so that their number and their sum are exact, and a histogram with
     /// [`WAIT_BUCKETS`](crate::WAIT_BUCKETS) too.
     pub fn publish(&self) {
