@@ -148,6 +148,15 @@ fn gradient2_counts_a_drop_as_the_smallest_gradient() {
 }
 
 #[test]
+fn gradient2_shrinks_by_a_drop_whatever_its_queue() {
+    let mut gradient = Gradient2::new().with_initial(8).with_smoothing(1.0);
+    assert_eq!(
+        limits(&mut gradient, [dropped(8), dropped(4), dropped(2), dropped(1)]),
+        [4, 2, 1, 1]
+    );
+}
+
+#[test]
 fn gradient2_does_not_grow_while_less_than_half_is_used() {
     let mut gradient = Gradient2::new().with_initial(100);
     assert_eq!(limits(&mut gradient, [millis(10, 49), millis(90, 49)]), [100, 100]);
@@ -304,7 +313,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 
 proptest! {
     #[test]
-    fn every_algorithm_stays_in_its_range(options in options(), samples in prop::collection::vec(any_sample(), 1..50)) {
+    fn every_algorithm_stays_in_its_range_and_grows_by_no_drop(options in options(), samples in prop::collection::vec(any_sample(), 1..50)) {
         let Options { limits: [initial, least, most], ratios: [one, two, three], count } = options;
         let algorithms: [Box<dyn LimitAlgorithm>; 4] = [
             Box::new(Aimd::new().with_initial(initial).with_min(least).with_max(most).with_backoff(one)),
@@ -327,8 +336,10 @@ proptest! {
         for mut algorithm in algorithms {
             prop_assert_eq!(algorithm.limit(), initial.clamp(least, most));
             for sample in &samples {
+                let before = algorithm.limit();
                 algorithm.sample(sample);
                 prop_assert!((least..=most).contains(&algorithm.limit()), "{}", algorithm.limit());
+                prop_assert!(!sample.was_dropped || algorithm.limit() <= before, "from {before}");
             }
         }
     }

@@ -9,6 +9,9 @@ const WARM_UP: u32 = 10;
 /// The part that is left of the long average when it is more than twice the present time.
 const DECAY: f64 = 0.95;
 
+/// The smallest gradient, which halves a limit before it is smoothed.
+const LEAST_GRADIENT: f64 = 0.5;
+
 /// A limit that shrinks when calls take longer than they did on a long average, and otherwise grows
 /// slowly.
 ///
@@ -21,8 +24,8 @@ const DECAY: f64 = 0.95;
 /// against it for ever. If it is more than twice the present time, it is brought down by 5 % with
 /// each sample, so that it recovers soon from a time of overload.
 ///
-/// A drop counts as the smallest gradient, and its time is not looked at. The limit does not grow
-/// while less than half of it is in use. The average is one of *samples*: use it with
+/// A drop counts as the smallest gradient without the queue, and its time is not looked at. The limit
+/// does not grow while less than half of it is in use. The average is one of *samples*: use it with
 /// [`Windowed`](crate::concurrency::Windowed), which makes one sample of a second's calls.
 ///
 /// | option | default |
@@ -142,8 +145,8 @@ impl Gradient2 {
         self.long
     }
 
-    fn approach(&mut self, gradient: f64) {
-        let chosen = self.limit * gradient + f64::from(self.queue);
+    /// Goes a part of the way to the limit that was chosen.
+    fn approach(&mut self, chosen: f64) {
         let limit = self.limit + self.smoothing * (chosen - self.limit);
         self.limit = self.range.clamp_fraction(limit);
     }
@@ -162,7 +165,8 @@ impl LimitAlgorithm for Gradient2 {
 
     fn sample(&mut self, sample: &Sample) {
         if sample.was_dropped {
-            return self.approach(0.5);
+            // Without the queue, which would raise a limit that is less than twice as much.
+            return self.approach(self.limit * LEAST_GRADIENT);
         }
         let rtt = nanos(sample.rtt);
         let long = self.averaged(rtt);
@@ -170,7 +174,8 @@ impl LimitAlgorithm for Gradient2 {
             self.long *= DECAY;
         }
         if is_used(sample.in_flight, self.limit) {
-            self.approach((self.tolerance * long / rtt).clamp(0.5, 1.0));
+            let gradient = (self.tolerance * long / rtt).clamp(LEAST_GRADIENT, 1.0);
+            self.approach(self.limit * gradient + f64::from(self.queue));
         }
     }
 }
