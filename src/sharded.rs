@@ -168,7 +168,7 @@ use self::shards::Shards;
 ///
 /// # Shards of CPUs
 ///
-/// With the feature `per-cpu`, on Linux with glibc (2.35) on x86-64, callers spend from a shard of the CPU on which they
+/// With the feature `per-cpu`, on Linux with glibc (2.35, linked dynamically) on x86-64, callers spend from a shard of the CPU on which they
 /// run. A permit then takes neither a locked instruction nor a thread's number, and nothing is left behind when a thread ends. The
 /// limiter looks for what that takes when it is built ([`is_per_cpu`](Sharded::is_per_cpu)); where it is missing, and if the builder is
 /// given a number of [`shards`](ShardedBuilder::shards), there are only shards of threads.

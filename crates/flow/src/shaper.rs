@@ -55,7 +55,7 @@ use self::queue::DrainQueue;
 /// | verb | does |
 /// |---|---|
 /// | [`shape`](Shaper::shape) | takes a place, and tells when it leaves |
-/// | [`acquire`](Shaper::acquire) | takes a place, and blocks the thread until it leaves |
+/// | [`acquire_blocking`](Shaper::acquire_blocking) | takes a place, and blocks the thread until it leaves |
 /// | [`acquire`](Shaper::acquire) | does so for a task |
 ///
 /// # Accuracy
