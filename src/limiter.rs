@@ -1,39 +1,4 @@
 //! The limiters, and the trait that they share.
-//!
-//! | limiter | state | admits at most, in any span of `t` | a denial writes |
-//! |---|---|---|---|
-//! | [`TokenBucket`] | one word | burst + rate × t | nothing |
-//! | [`SettleableBucket`] | one word, and four lots | burst + rate × t | nothing |
-//! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
-//! | [`LeakyBucket`] | one word | burst + rate × t | nothing |
-//! | [`FixedWindow`] | one word | its limit in each window, twice that in other spans | nothing |
-//! | [`WindowFromFirst`] | one word | its limit in each window, twice that in other spans | nothing |
-//! | [`SlidingCounter`] | one word | less than twice its limit in a window | nothing |
-//! | [`SlidingWindow`] | a word, and a ring of slots | its limit in any window | nothing, once the denial is cached |
-//! | [`MultiWindow`] | a word, and a ring for each window | each limit in any window | nothing |
-//! | [`SlidingLog`] | a ring of times | its limit in any window | nothing |
-//! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
-//! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
-//! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + rate × t | nothing, once the denial is cached |
-//! | [`Gate`] | a limiter, and a word for the mode | as the limiter, everything, or nothing | nothing |
-//! | [`TopUp`] | a limiter, and a balance | as the limiter, and the balance | nothing |
-//! | [`PenaltyBox`] | one word | nothing while a penalty runs, otherwise everything | nothing |
-//! | [`Unlimited`] | none | everything | - |
-//! | [`Counted`] | a limiter, and counts for each thread | as the limiter | the count of denials |
-//! | `Queued` | a limiter, a gate, and a line of callers that wait | as the limiter | nothing |
-//! | [`All`] | several limiters | the least of their bounds | nothing |
-//!
-//! Debt is extra, by `force` or a settlement above the estimate, and so are the permits of a `credit`.
-//!
-//! | callers can | trait | limiters |
-//! |---|---|---|
-//! | wait in line | `Wait` | [`TokenBucket`], [`Gcra`], [`LeakyBucket`], windows (but no compact one), and [`Counted`] and [`Gate`] around them; `Queued` around any other |
-//! | reserve | `Reserve` | these buckets and [`SettleableBucket`], windows of one word that are built `with_reservations` (but no [`SlidingCounter`]), also in a [`Counted`] or [`Gate`] |
-//! | settle an estimate | [`Settle`] | [`SettleableBucket`], windows, and wrappers of these |
-//!
-//! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
-//! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
-//! bound for a window `W` holds for `W - d` of true time.
 
 pub(crate) mod leaving;
 

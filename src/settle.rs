@@ -35,7 +35,7 @@ use crate::limiter::Limiter;
 /// | limiter | unused permits come back |
 /// |---|---|
 /// | [`SettleableBucket`](crate::bucket::SettleableBucket) | for most of the time in which it fills |
-/// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow`, `Budget` | until the window that was charged ends |
+/// | [windows](crate::window) of one word, `CalendarWindow`, `Budget` | until the window that was charged ends |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
 /// | an `All` of these, also with an amount for each | as to each of them |
 /// | a [`Gate`](crate::compose::Gate), a `Counted`, a pointer to one of these | as to the wrapped limiter |

@@ -19,7 +19,7 @@ use super::undo::{Debit, Undo};
 /// | limiter | its permits are admitted | permits left when the lease is dropped |
 /// |---|---|---|
 /// | `Sharded` | when each is spent | go back, whatever has happened since. While the lease lives, all the capacity that it took, for spent permits too, is missing from the burst. (Permits beyond a lowered burst are lost. A lease of one permit cannot return it if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
-/// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::settle::Receipt); otherwise all of them are lost |
+/// | [buckets](crate::bucket) of one word | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::settle::Receipt); otherwise all of them are lost |
 /// | `SettleableBucket` | all when the lease is taken | go back whatever has happened since, as with an [`Estimate`](crate::settle::Estimate) |
 ///
 /// Either way the limiter's bound holds if permits count as admitted at the time in the second

@@ -10,8 +10,8 @@ use super::Limiter;
 ///
 /// | limiter | the reserve is exact |
 /// |---|---|
-/// | [`TokenBucket`](crate::TokenBucket), [`Gcra`](crate::Gcra), [`LeakyBucket`](crate::LeakyBucket) | to a fraction of a permit |
-/// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::window::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` | as are their counts |
+/// | [buckets](crate::bucket) of one word | to a fraction of a permit |
+/// | [windows](crate::window) of one word, `CalendarWindow` | as are their counts |
 /// | windows of slots: `SlidingWindow`, `MultiWindow` | in each of the windows |
 /// | `SlidingLog`, `WeightedLog` | in permits. A `WeightedLog` with room for fewer requests than its limit may run out of that room |
 /// | a [`SettleableBucket`](crate::bucket::SettleableBucket) | of the bucket's permits and returned ones together, at one instant of the call. Another call that takes only returned permits after that instant counts as a later one |

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use proptest::strategy::Union;
 use sluicegate::Refill;
 use sluicegate::bucket::Carry;
 
@@ -63,13 +64,7 @@ pub(crate) fn rate() -> impl Strategy<Value = (u64, u64)> + Clone {
 }
 
 pub(crate) fn shape() -> impl Strategy<Value = Shape> + Clone {
-    prop_oneof![
-        4 => Just(Shape::Bucket),
-        2 => Just(Shape::Settleable),
-        2 => Just(Shape::Meter),
-        1 => Just(Shape::MinInterval),
-        3 => Just(Shape::Cells),
-    ]
+    Union::new_weighted(Shape::ALL.map(|(weight, shape)| (weight, Just(shape))).into())
 }
 
 pub(crate) fn refill() -> impl Strategy<Value = Refill> + Clone {

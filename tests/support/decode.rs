@@ -64,13 +64,8 @@ impl Bytes<'_> {
     fn setup(&mut self) -> Setup {
         let kind = self.byte();
         Setup {
-            shape: match kind % 4 {
-                0 => Shape::Bucket,
-                1 => Shape::Meter,
-                2 => Shape::MinInterval,
-                _ => Shape::Cells,
-            },
-            refill: if kind & 4 == 0 { Refill::Smooth } else { Refill::Interval },
+            shape: Shape::ALL[usize::from(kind / 2) % Shape::ALL.len()].1,
+            refill: if kind.is_multiple_of(2) { Refill::Smooth } else { Refill::Interval },
             permits: self.number(),
             period_nanos: self.number(),
             room: self.number(),

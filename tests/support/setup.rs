@@ -30,6 +30,17 @@ pub(crate) enum Shape {
     Cells,
 }
 
+impl Shape {
+    /// All shapes, and how often random tests take each.
+    pub(crate) const ALL: [(u32, Shape); 5] = [
+        (4, Shape::Bucket),
+        (2, Shape::Settleable),
+        (2, Shape::Meter),
+        (1, Shape::MinInterval),
+        (3, Shape::Cells),
+    ];
+}
+
 impl Setup {
     fn rate(self) -> Rate {
         let period_nanos = self.period_nanos.clamp(1, nanos(Rate::MAX_PERIOD));
