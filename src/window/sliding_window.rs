@@ -261,7 +261,7 @@ impl<C: Clock> SlidingWindow<C, Compact> {
     ///
     /// # Errors
     ///
-    /// As for [`with_clock`](SlidingWindow::with_slots).
+    /// As for [`with_slots`](SlidingWindow::with_slots).
     ///
     /// # Examples
     ///
