@@ -1,10 +1,9 @@
-//! Clocks that stand, jump, go back, end and panic. What is checked:
+//! Clocks that go back, end and panic. What is checked:
 //!
 //! * going back by less than a second only denies;
 //! * going back by more heals the limiter, which is then full, once and counted,
 //!   however young it was;
 //! * a change by a thread whose clock is behind lets no time be earned twice;
-//! * a jump forward earns a burst at most;
 //! * nothing breaks at the end of a `u64`;
 //! * `clock_faults/early.rs`: the waits that are named before a limiter's time begins;
 //! * `clock_faults/panics.rs`: clocks that panic.
@@ -23,17 +22,6 @@ const YEAR: u64 = 31_557_600 * SECOND;
 
 fn bucket(quota: Quota, clock: &ManualClock) -> TokenBucket<&ManualClock> {
     TokenBucket::with_clock(quota, clock)
-}
-
-#[test]
-fn a_clock_that_stands_earns_nothing_and_does_not_end() {
-    let clock = ManualClock::at(YEAR);
-    let bucket = bucket(quota!(10 / second), &clock);
-    bucket.drain();
-    for _ in 0..1_000 {
-        assert!(bucket.try_acquire(1).is_err());
-    }
-    assert_eq!(bucket.healed(), 0);
 }
 
 #[test]
@@ -68,19 +56,6 @@ fn going_back_by_more_than_a_second_starts_again_from_full_and_is_counted_once()
         assert_eq!(bucket.drain().permits(), 10, "and it earns from then on");
         clock.advance_nanos(60 * SECOND);
         bucket.drain();
-    }
-}
-
-#[test]
-fn a_debt_is_no_reason_to_heal() {
-    let clock = ManualClock::at(YEAR);
-    for refill in [Refill::Smooth, Refill::Interval] {
-        let bucket = bucket(quota!(10 / second).with_refill(refill), &clock);
-        clock.advance_nanos(60 * SECOND);
-        bucket.force(20).unwrap();
-        clock.rewind(Duration::from_millis(900));
-        assert!(bucket.try_acquire(1).is_err());
-        assert_eq!(bucket.healed(), 0);
     }
 }
 
@@ -126,17 +101,6 @@ fn changes_by_threads_whose_clocks_differ_let_no_time_be_earned_twice() {
         }
         assert_eq!(admitted, 1_000);
     }
-}
-
-#[test]
-fn a_jump_forward_earns_a_burst_at_most() {
-    let clock = ManualClock::new();
-    let bucket = bucket(quota!(10 / second, burst 25), &clock);
-    bucket.drain();
-    clock.advance_nanos(2 * SECOND);
-    assert_eq!(bucket.drain().permits(), 20);
-    clock.advance_nanos(30 * YEAR);
-    assert_eq!(bucket.drain().permits(), 25);
 }
 
 /// A clock at 0 is not just after one at the end of its range, where a difference

@@ -1,12 +1,12 @@
 //! The tests of the engine, in one program: each program more would be compiled with all that the tests have in common, and
 //! linked with the engine once more. Only `fork.rs` is a program of its own.
 
+mod buckets;
 #[cfg(feature = "calendar")]
 mod calendar;
 mod clock_faults;
 mod conformance;
 mod counted;
-mod debts;
 mod gate;
 mod hot_keys;
 mod key_table;
@@ -39,7 +39,6 @@ mod support;
 mod text;
 mod top_keys;
 mod top_up;
-mod verbs;
 mod wait;
 mod window_edges;
 mod window_races;

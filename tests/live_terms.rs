@@ -1,7 +1,7 @@
 //! Live changes: what becomes of the tokens when the quota changes. What is
 //! checked:
 //!
-//! * `Keep`, `Scale` and `Reset`, with tokens and with debt, between the extremes;
+//! * `Keep` and `Scale`, and the extremes;
 //! * nothing is retroactive, and what was earned of a period is not lost;
 //! * a change that is held up brings nothing back that was cut off;
 //! * a change to the same quota changes nothing, and one of the burst alone leaves
@@ -55,42 +55,6 @@ fn scale_keeps_the_share_of_the_burst() {
         bucket.reconfigure(quota, Carry::Scale);
         assert_eq!(remaining(&bucket), half);
     }
-}
-
-#[test]
-fn reset_starts_again_from_full() {
-    let clock = ManualClock::new();
-    let bucket = Bucket::with_clock(quota!(10 / second), &clock);
-    bucket.force(20).unwrap();
-    bucket.reconfigure(quota!(100 / second, burst 20), Carry::Reset);
-    assert_eq!(remaining(&bucket), 20);
-    let bucket = Bucket::with_clock(quota!(10 / second), &clock).starting_with(1).unwrap();
-    bucket.reset();
-    assert_eq!(remaining(&bucket), 10, "what it started with is for new limiters");
-}
-
-#[test]
-fn a_debt_is_kept_and_scaled_too() {
-    let clock = ManualClock::new();
-    let bucket = Bucket::with_clock(quota!(10 / second), &clock);
-    bucket.force(15).unwrap();
-    bucket.reconfigure(quota!(1 / second, burst 30), Carry::Keep);
-    assert_eq!(bucket.peek(0).unwrap().ready_after(), 5 * SECOND);
-    // A debt of a sixth of the burst.
-    bucket.reconfigure(quota!(2 / second, burst 60), Carry::Scale);
-    assert_eq!(bucket.peek(0).unwrap().ready_after(), 5 * SECOND);
-    bucket.reconfigure(quota!(1 / second, burst 12), Carry::Scale);
-    assert_eq!(bucket.peek(0).unwrap().ready_after(), 2 * SECOND);
-}
-
-#[test]
-fn a_debt_beyond_the_new_limit_shrinks_to_it_and_to_a_second_of_the_rate() {
-    let clock = ManualClock::new();
-    let bucket = Bucket::with_clock(quota!(10 / second, burst 50), &clock);
-    bucket.force(100).unwrap();
-    bucket.reconfigure(quota!(10 / second).with_max_debt(2).unwrap(), Carry::Keep);
-    let ready_after = bucket.peek(0).unwrap().ready_after();
-    assert_eq!(ready_after, Duration::from_millis(1_200) + NANO);
 }
 
 #[test]
@@ -165,18 +129,6 @@ fn the_extremes_change_into_each_other() {
     }
 }
 
-#[test]
-fn a_new_burst_alone_does_not_move_the_steps() {
-    let clock = ManualClock::new();
-    let bucket = Bucket::with_clock(interval(quota!(10 / minute)), &clock);
-    bucket.drain();
-    clock.advance(40 * SECOND);
-    bucket.reconfigure(interval(quota!(10 / minute, burst 50)), Carry::Keep);
-    assert_eq!(bucket.try_acquire(1).unwrap_err().retry_after(), Some(20 * SECOND));
-    clock.advance(20 * SECOND);
-    assert_eq!(bucket.drain().permits(), 10);
-}
-
 /// A new burst that makes the unit coarser had rounded the time into the step to it: by up to 23
 /// seconds at one permit in a hundred years.
 #[test]
@@ -215,29 +167,6 @@ fn the_part_of_a_step_counts_for_the_tokens_that_it_was_worth() {
     let denied = bucket.try_acquire(1).unwrap_err();
     assert_eq!(denied.retry_after(), Some(NANO), "at the end of its step, but not beyond");
     assert_eq!(remaining(&bucket), 0);
-}
-
-#[test]
-fn a_smooth_refill_has_paid_out_the_part_of_a_step() {
-    let clock = ManualClock::new();
-    let bucket = Bucket::with_clock(interval(quota!(10 / minute)), &clock);
-    bucket.drain();
-    clock.advance(45 * SECOND);
-    bucket.reconfigure(quota!(10 / minute), Carry::Keep);
-    assert_eq!(remaining(&bucket), 7);
-    assert_eq!(bucket.try_acquire(8).unwrap_err().retry_after(), Some(3 * SECOND));
-}
-
-#[test]
-fn a_gcra_keeps_its_cells() {
-    let clock = ManualClock::new();
-    let cells = Gcra::with_clock(SECOND, 9 * SECOND, &clock).unwrap();
-    cells.try_acquire(4).unwrap();
-    cells.reconfigure(SECOND / 7, 99 * SECOND, Carry::Keep).unwrap();
-    assert_eq!(cells.peek(0).unwrap().remaining(), 6);
-    cells.reconfigure(SECOND * 60, Duration::ZERO, Carry::Keep).unwrap();
-    assert_eq!(cells.try_acquire_up_to(9).unwrap().permits(), 1);
-    assert_eq!(cells.try_acquire(1).unwrap_err().retry_after(), Some(60 * SECOND));
 }
 
 /// A token of so long a time is not a whole number of nanoseconds.

@@ -114,6 +114,11 @@ fn long_debug_shows_the_words_too() {
     let shown = format!("{bucket:#?}");
     assert!(shown.starts_with("TokenBucket {\n    quota: \"100 / second\",\n"), "{shown}");
     assert!(shown.contains("    remaining: 100,\n    core: BucketCore {\n"), "{shown}");
+    let cells = Gcra::with_clock(SECOND, SECOND, &clock).unwrap();
+    let meter = LeakyBucket::meter_with_clock(quota!(4 / second), &clock);
+    for shown in [shown, format!("{cells:#?}"), format!("{meter:#?}")] {
+        assert!(shown.contains("units") && shown.contains("healed"), "{shown}");
+    }
 }
 
 #[test]
@@ -176,12 +181,13 @@ fn wrappers_show_what_they_hold() {
     let five = r#"FixedWindow { limit: "5 / minute", remaining: 5 }"#;
     let all = All::new([window(), window()]).unwrap();
     assert_eq!(format!("{all:?}"), format!("All {{ limiters: [{five}, {five}] }}"));
-    let counted = format!("Counted {{ limiter: {five}, granted: 0, denied: 0, permits: 0 }}");
-    assert_eq!(format!("{:?}", Counted::new(window())), counted);
-    {
-        let queued = format!("Queued {{ limiter: {five}, waiting: 0 }}");
-        assert_eq!(format!("{:?}", Queued::with_clock(window(), &clock)), queued);
-    }
+    let queued = format!("Queued {{ limiter: {five}, waiting: 0 }}");
+    assert_eq!(format!("{:?}", Queued::with_clock(window(), &clock)), queued);
+    let counted = Counted::new(window());
+    assert!(counted.try_acquire(2).is_ok() && counted.try_acquire(4).is_err());
+    let three = five.replace("remaining: 5", "remaining: 3");
+    let shown = format!("Counted {{ limiter: {three}, granted: 1, denied: 1, permits: 2 }}");
+    assert_eq!(format!("{counted:?}"), shown);
 }
 
 #[test]

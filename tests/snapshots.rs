@@ -1,9 +1,5 @@
-//! Snapshots: what a limiter held, restored elsewhere. What is checked:
-//!
-//! * a snapshot is restored exactly, with the time away, into the same quota and
-//!   into another;
-//! * no snapshot that anybody can write breaks a limiter, fills it above its burst
-//!   or leaves it deeper in debt than it allows.
+//! Snapshots that anybody may have written: none of them breaks a limiter, fills it above its burst or leaves it deeper in
+//! debt than it allows. What a snapshot restores is in `properties.rs`.
 
 use std::time::Duration;
 
@@ -14,10 +10,6 @@ const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 type Bucket<'a> = TokenBucket<&'a ManualClock>;
-
-fn remaining(bucket: &Bucket) -> u64 {
-    bucket.peek(0).unwrap().remaining()
-}
 
 fn interval(quota: Quota) -> Quota {
     quota.with_refill(Refill::Interval)
@@ -31,45 +23,6 @@ fn written(balance: i64, token: u64, phase_nanos: u64, part: u64) -> Snapshot {
     bytes[17..25].copy_from_slice(&phase_nanos.to_le_bytes());
     bytes[25..33].copy_from_slice(&part.to_le_bytes());
     Snapshot::from_bytes(bytes).unwrap()
-}
-
-#[test]
-fn a_snapshot_is_restored_exactly_with_what_the_time_away_has_earned() {
-    let clock = ManualClock::new();
-    for quota in [quota!(10 / second), interval(quota!(10 / second)), quota!(3 / second, burst 10)]
-    {
-        let old = Bucket::with_clock(quota, &clock);
-        old.force(14).unwrap();
-        clock.advance(Duration::from_millis(123));
-        let saved = Snapshot::from_bytes(old.snapshot().to_bytes()).unwrap();
-
-        let new = Bucket::with_clock(quota, &clock);
-        new.restore(&saved, Duration::ZERO);
-        assert_eq!(new.snapshot(), saved);
-
-        clock.advance(Duration::from_millis(998));
-        let later = Bucket::with_clock(quota, &clock);
-        later.restore(&saved, Duration::from_millis(998));
-        assert_eq!(remaining(&later), remaining(&old));
-        assert_eq!(later.try_acquire(7).map(drop).is_ok(), old.try_acquire(7).is_ok());
-    }
-}
-
-#[test]
-fn a_snapshot_of_another_quota_keeps_its_tokens() {
-    let clock = ManualClock::new();
-    let old = Bucket::with_clock(quota!(10 / second), &clock);
-    old.try_acquire(4).unwrap();
-    for (quota, expected) in [
-        (quota!(1 / day, burst 100), 6),
-        (quota!(7_919 / second), 6),
-        (interval(quota!(5 / hour)), 5),
-    ] {
-        let new = Bucket::with_clock(quota, &clock);
-        new.restore(&old.snapshot(), Duration::ZERO);
-        assert_eq!(remaining(&new), expected);
-        assert_eq!(old.snapshot().remaining(), 6);
-    }
 }
 
 #[test]
@@ -134,17 +87,4 @@ fn a_snapshot_of_a_debt_has_nothing_remaining() {
     assert_eq!(bucket.snapshot().remaining(), 0);
     assert_eq!(written(-1, 1, 0, 0).remaining(), 0);
     assert_eq!(written(i64::MIN, 7, 0, 0).remaining(), 0);
-}
-
-/// The part of a step counts for what it was worth, up to a whole step of the new quota.
-#[test]
-fn a_step_that_is_longer_than_those_of_the_new_quota_is_worth_no_whole_one_of_them() {
-    let clock = ManualClock::new();
-    let old = Bucket::with_clock(interval(quota!(20 / 20 seconds)), &clock);
-    old.drain();
-    clock.advance(15 * SECOND);
-    let new = Bucket::with_clock(interval(quota!(10 / 10 seconds)), &clock);
-    new.restore(&old.snapshot(), Duration::ZERO);
-    assert_eq!(remaining(&new), 0);
-    assert_eq!(new.try_acquire(1).unwrap_err().retry_after(), Some(NANO));
 }

@@ -285,13 +285,4 @@ mod tests {
         assert_eq!(Denied::Leased { limit: 3, which: 0 }.limit(), Some(3));
         assert_eq!(Denied::Full { retry_after: Duration::ZERO }.limit(), None);
     }
-
-    #[test]
-    fn a_denial_says_what_to_do() {
-        let large = Denied::TooLarge { limit: 5, which: 0 };
-        let text = "requested more than the limit of 5: waiting will not help";
-        assert_eq!(large.to_string(), text);
-        let full = Denied::Full { retry_after: Duration::from_nanos(1_234_567) };
-        assert_eq!(full.to_string(), "no space for another key: try again in 1.24ms");
-    }
 }
