@@ -58,27 +58,6 @@ fn days_have_23_hours_and_25_when_the_clocks_are_changed() {
 }
 
 #[test]
-fn the_hour_that_occurs_twice_is_two_windows() {
-    let berlin = || Calendar::hours("Europe/Berlin").unwrap();
-    let (first, second) =
-        ("2026-10-25T02:00+02:00[Europe/Berlin]", "2026-10-25T02:00+01:00[Europe/Berlin]");
-    ends(berlin(), first, second);
-    ends(berlin(), second, "2026-10-25T03:00+01:00[Europe/Berlin]");
-    // The one that was left out is none.
-    ends(berlin(), "2026-03-29T01:00[Europe/Berlin]", "2026-03-29T03:00[Europe/Berlin]");
-    ends(
-        Calendar::hours("Australia/Lord_Howe").unwrap(),
-        "2026-10-04T02:45[Australia/Lord_Howe]",
-        "2026-10-04T03:00[Australia/Lord_Howe]",
-    );
-    ends(
-        Calendar::minutes("Asia/Kathmandu").unwrap(),
-        "2026-10-04T02:45:59.999999999[Asia/Kathmandu]",
-        "2026-10-04T02:46[Asia/Kathmandu]",
-    );
-}
-
-#[test]
 fn a_leap_day_is_a_day_and_lengthens_its_month() {
     let york = "[America/New_York]";
     let ends = |calendar, from: &str, to: &str| {
@@ -122,15 +101,6 @@ fn weeks_begin_on_the_day_that_was_chosen() {
             );
         }
     }
-}
-
-#[test]
-fn a_day_that_was_skipped_is_no_window() {
-    ends(
-        Calendar::days("Pacific/Apia").unwrap(),
-        "2011-12-29T12:00[Pacific/Apia]",
-        "2011-12-31T00:00[Pacific/Apia]",
-    );
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! The edges of every limiter of windows: amounts, times, changes, snapshots. All
-//! of them go through the same table, of one limiter each; see `window_edges/subject.rs`.
-//! What is checked:
+//! The edges of every limiter of windows, beside the random calls of `windows.rs`: amounts,
+//! times, changes, snapshots. All of them go through the same table, of one limiter each; see
+//! `window_edges/subject.rs`. What is checked:
 //!
-//! * none is always granted, more than the limit never, and neither changes anything;
 //! * every limit fits every window, or is an error that says what would;
-//! * a wait is the least that suffices, to the nanosecond, and never longer than the
-//!   window and what the limiter's accuracy adds;
+//! * a wait is never longer than the window and what the limiter's accuracy adds;
 //! * a clock at either end of its range, or set back, panics nowhere, ends, and gets
 //!   nobody more than the limit; wherever it jumps, what it tells is the least wait;
 //! * limits change live, and a change that is refused changes nothing;
 //! * what is restored grants no more than what was saved;
 //! * of several windows or limiters the one that refuses is named;
-//! * a grant is given back if and only if nothing has happened since.
+//! * what a receipt of each kind takes back.
 
 mod amounts;
 mod changes;

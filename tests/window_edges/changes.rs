@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use sluicegate::window::{History, MultiWindow, WeightedLog, WindowFromFirst};
+use sluicegate::window::{MultiWindow, WeightedLog, WindowFromFirst};
 use sluicegate::*;
 
+use super::DAY;
 use super::subject::{KINDS, Window, drain};
-use super::{DAY, SECOND};
 
 const LIMIT: Rate = rate!(5 / minute);
 
@@ -188,67 +188,6 @@ fn a_counting_window_says_how_far_its_limit_can_be_raised() {
 }
 
 #[test]
-fn a_denial_and_a_look_leave_the_limiter_as_it_was() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        for permits in [2, 1, 2] {
-            kind.take(&*window, permits);
-            clock.advance_nanos(7 * SECOND);
-        }
-        let before = (window.snapshot(), window.count(), format!("{:?}", window.peek(0)));
-        for permits in [0, 1, 2, 5, 6, u64::MAX] {
-            let _ = window.peek(permits);
-            let denied = window.try_acquire(permits.max(1)).unwrap_err();
-            assert_eq!(Err(denied), window.peek(permits.max(1)), "{}", kind.name);
-        }
-        assert!(window.try_acquire_up_to(1).is_err());
-        let after = (window.snapshot(), window.count(), format!("{:?}", window.peek(0)));
-        assert_eq!(before, after, "{}", kind.name);
-    }
-}
-
-#[test]
-fn a_higher_limit_grants_the_difference_at_once() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = roomy(kind, &clock);
-        assert_eq!((window.limit(), drain(&*window)), (5, 5), "{}", kind.name);
-        window.reconfigure(9).unwrap();
-        assert_eq!((window.limit(), window.count()), (9, 5), "{}", kind.name);
-        assert_eq!(drain(&*window), 4, "{}", kind.name);
-        let grant = window.peek(0).unwrap();
-        assert_eq!((grant.limit(), grant.remaining()), (9, 0), "{}", kind.name);
-    }
-}
-
-#[test]
-fn a_lower_limit_denies_until_fewer_than_that_count() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = roomy(kind, &clock);
-        kind.take(&*window, 2);
-        clock.advance_nanos(5 * SECOND);
-        kind.take(&*window, 2);
-        window.reconfigure(2).unwrap();
-        assert_eq!((window.limit(), window.count()), (2, 4), "{}: both stay counted", kind.name);
-        assert_eq!(window.peek(0).unwrap().remaining(), 0, "{}", kind.name);
-        if !kind.is_unit {
-            let denied = Denied::TooLarge { limit: 2, which: 0 };
-            assert_eq!(window.try_acquire(3), Err(denied), "{}", kind.name);
-        }
-        let wait = super::subject::least_wait(&*window, 1, &clock);
-        assert!(wait <= kind.longest(LIMIT), "{}: {wait:?}", kind.name);
-        clock.advance(wait);
-        assert!(drain(&*window) <= 2, "{}", kind.name);
-        // And up again, which brings nothing back that was counted.
-        let count = window.count();
-        window.reconfigure(5).unwrap();
-        assert_eq!(drain(&*window), 5 - count, "{}", kind.name);
-    }
-}
-
-#[test]
 fn a_limit_out_of_range_is_an_error_that_says_the_range_and_changes_nothing() {
     for kind in KINDS {
         let clock = ManualClock::at(DAY);
@@ -295,26 +234,4 @@ fn windows_of_several_change_one_by_one() {
     assert!(windows.reconfigure(0, 0).is_err());
     assert_eq!(windows.windows().map(|(limit, _)| limit).collect::<Vec<_>>(), [5, 3]);
     assert_eq!((windows.count(0), windows.count(2)), (0, 0));
-}
-
-#[test]
-fn a_reset_forgets_what_was_granted_and_nothing_that_comes_after() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        for round in 0..20 {
-            assert_eq!(drain(&*window), 5, "{}, round {round}", kind.name);
-            assert!(window.try_acquire(1).is_err());
-            window.reset();
-            assert_eq!((window.count(), window.snapshot()), (0, History::default()));
-            assert_eq!(window.peek(0).unwrap().reset_after(), Duration::ZERO, "{}", kind.name);
-            kind.take(&*window, 2);
-            assert_eq!(window.count(), 2, "{}", kind.name);
-            window.reset();
-            clock.advance_nanos(round % 3 * SECOND);
-        }
-        window.reconfigure(3).unwrap();
-        window.reset();
-        assert_eq!(window.limit(), 3, "{}: the limit stays", kind.name);
-    }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use sluicegate::bucket::Carry;
 use sluicegate::compose::All;
-use sluicegate::settle::Receipt;
 use sluicegate::*;
 
 use super::subject::{KINDS, Kind, drain};
@@ -38,75 +37,6 @@ fn a_grant_is_given_back_exactly_if_nothing_has_happened_since() {
     }
 }
 
-#[test]
-fn a_grant_after_which_another_came_stays_spent() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        let first = window.try_acquire_revocable(1).unwrap();
-        let second = window.try_acquire_revocable(1).unwrap();
-        assert!(!first.give_back(), "{}", kind.name);
-        assert_eq!(window.count(), 2, "{}", kind.name);
-        // The last one still can be.
-        let given = second.give_back();
-        assert_eq!(window.count(), 2 - u64::from(given), "{}", kind.name);
-        assert_eq!(drain(&*window), 3 + u64::from(given), "{}", kind.name);
-    }
-}
-
-#[test]
-fn grants_are_given_back_in_the_order_in_which_the_last_comes_first() {
-    for kind in KINDS.iter().filter(|kind| !kind.name.ends_with("Log")) {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        kind.take(&*window, 1);
-        let receipts: Vec<_> = (0..4).map(|_| window.try_acquire_revocable(1).unwrap()).collect();
-        assert!(receipts.into_iter().rev().all(Receipt::give_back), "{}", kind.name);
-        assert_eq!((window.count(), drain(&*window)), (1, 4), "{}", kind.name);
-    }
-}
-
-#[test]
-fn to_drop_a_receipt_is_to_keep_the_grant() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        drop(window.try_acquire_revocable(1));
-        assert_eq!(window.count(), 1, "{}", kind.name);
-    }
-}
-
-/// After its window there is nothing to give back, and no harm in it.
-#[test]
-fn a_grant_of_a_window_that_has_ended_gets_nobody_more() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        let receipt = window.try_acquire_revocable(1).unwrap();
-        clock.advance(2 * kind.longest(LIMIT));
-        kind.take(&*window, 5);
-        assert!(!receipt.give_back(), "{}", kind.name);
-        assert!(window.try_acquire(1).is_err(), "{}", kind.name);
-    }
-}
-
-#[test]
-fn a_grant_that_was_reset_is_not_given_back_once_more() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        let receipt = window.try_acquire_revocable(1).unwrap();
-        window.reset();
-        assert!(!receipt.give_back(), "{}", kind.name);
-        assert_eq!((window.count(), drain(&*window)), (0, 5), "{}", kind.name);
-    }
-}
-
-#[test]
-fn a_grant_from_before_a_reset_gives_nothing_back() {
-    reset_between(|kind| !is_one_word(kind));
-}
-
 /// The count of a word cannot be told from the same count after a reset.
 #[test]
 fn a_grant_of_one_word_from_before_a_reset_gives_back_no_more_than_its_permits() {
@@ -130,31 +60,6 @@ fn a_grant_of_one_word_from_before_a_reset_gives_back_no_more_than_its_permits()
 
 fn is_one_word(kind: &Kind) -> bool {
     ["FixedWindow", "WindowFromFirst", "SlidingCounter"].contains(&kind.name)
-}
-
-fn reset_between(is_meant: impl Fn(&Kind) -> bool) {
-    for kind in KINDS.iter().filter(|kind| is_meant(kind)) {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        let receipt = window.try_acquire_revocable(1).unwrap();
-        window.reset();
-        kind.take(&*window, 1);
-        assert!(!receipt.give_back(), "{}", kind.name);
-        assert_eq!((window.count(), drain(&*window)), (1, 4), "{}", kind.name);
-    }
-}
-
-#[test]
-fn a_change_of_the_limit_does_not_keep_a_grant_from_being_given_back() {
-    for kind in KINDS.iter().filter(|kind| !kind.name.ends_with("Log")) {
-        let clock = ManualClock::at(DAY);
-        let window = kind.of(LIMIT, &clock);
-        kind.take(&*window, 1);
-        let receipt = window.try_acquire_revocable(3).unwrap();
-        window.reconfigure(2).unwrap();
-        assert!(receipt.give_back(), "{}", kind.name);
-        assert_eq!((window.count(), drain(&*window)), (1, 1), "{}", kind.name);
-    }
 }
 
 #[test]

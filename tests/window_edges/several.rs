@@ -33,62 +33,6 @@ fn a_denial_names_the_window_that_has_to_be_waited_for_longest() {
 }
 
 #[test]
-fn the_wait_of_several_windows_suffices_for_all_and_is_the_least() {
-    let clock = ManualClock::at(DAY);
-    let limits = [rate!(3 / 700 ms), rate!(6 / 2 seconds), rate!(23 / 9 seconds)];
-    for slots in [1, 2, 7, 60] {
-        let windows = MultiWindow::with_slots(limits, slots, &clock).unwrap();
-        let mut denials = [0; 3];
-        for call in 0..2_000_u64 {
-            clock.advance_nanos(call * call % 17 * 10_000_000 + call % 3);
-            let permits = 1 + call % 3;
-            if let Err(denied) = windows.try_acquire(permits) {
-                denials[denied.which()] += 1;
-                let wait = least_wait(&windows, permits, &clock);
-                assert_eq!(denied.retry_after(), Some(wait));
-            }
-        }
-        assert!(denials.iter().all(|&times| times > 5), "{slots} slots: {denials:?}");
-        assert_eq!(windows.healed(), 0);
-    }
-}
-
-#[test]
-fn several_windows_are_restored_together() {
-    let clock = ManualClock::at(DAY);
-    let limits = [rate!(4 / second), rate!(6 / minute), rate!(9 / hour)];
-    let windows = MultiWindow::with_slots(limits, 10, &clock).unwrap();
-    for (permits, step_nanos) in [(4, 70 * SECOND), (3, 10 * SECOND), (2, 0)] {
-        windows.try_acquire(permits).unwrap();
-        clock.advance_nanos(step_nanos);
-    }
-    assert_eq!([0, 1, 2].map(|which| windows.count(which)), [2, 5, 9]);
-    let mut restored = MultiWindow::with_slots(limits, 10, &clock).unwrap();
-    restored.restore(&windows.snapshot(), Duration::ZERO);
-    assert_eq!([0, 1, 2].map(|which| restored.count(which)), [2, 5, 9]);
-    for _ in 0..5_000 {
-        clock.advance_nanos(SECOND);
-        for which in 0..3 {
-            assert!(restored.count(which) >= windows.count(which), "{which}");
-        }
-    }
-    assert_eq!([0, 1, 2].map(|which| restored.count(which)), [0, 0, 0]);
-}
-
-#[test]
-fn a_grant_of_several_windows_tells_of_the_least_limit_and_the_least_left() {
-    let clock = ManualClock::at(DAY);
-    let limits = [rate!(4 / second), rate!(6 / minute)];
-    let windows = MultiWindow::with_slots(limits, 60, &clock).unwrap();
-    let grant = windows.try_acquire(3).unwrap();
-    assert_eq!((grant.remaining(), grant.limit()), (1, 4));
-    clock.advance_nanos(2 * SECOND);
-    let grant = windows.try_acquire(1).unwrap();
-    assert_eq!((grant.remaining(), grant.limit()), (2, 4));
-    assert_eq!(windows.try_acquire_up_to(9).unwrap().permits(), 2);
-}
-
-#[test]
 fn all_names_the_limiter_that_has_to_be_waited_for_longest_and_takes_from_none() {
     let clock = ManualClock::at(DAY);
     let bucket = TokenBucket::with_clock(quota!(1 / second, burst 5), &clock);

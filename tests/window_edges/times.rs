@@ -37,61 +37,6 @@ pub(crate) fn most_in(at_nanos: &[u64], length_nanos: u64) -> u64 {
     at_nanos.iter().map(in_span).max().unwrap_or(0)
 }
 
-#[test]
-fn each_wait_is_the_least_that_suffices() {
-    for kind in KINDS {
-        for start_nanos in [0, 1, 59 * SECOND, MINUTE, DAY + 17] {
-            let clock = ManualClock::at(start_nanos);
-            let window = kind.of(rate!(6 / minute), &clock);
-            for (step_nanos, permits) in
-                [(0, 1), (3 * SECOND + 1, 2), (10 * SECOND, 1), (20 * SECOND, 2), (5 * SECOND, 1)]
-                    .repeat(20)
-            {
-                clock.advance_nanos(step_nanos);
-                let permits = if kind.is_unit { 1 } else { permits };
-                if window.try_acquire(permits).is_err() {
-                    let wait = least_wait(&*window, permits, &clock);
-                    assert!(wait <= kind.longest(rate!(6 / minute)), "{}: {wait:?}", kind.name);
-                }
-            }
-            assert_eq!(window.healed(), 0, "{}", kind.name);
-        }
-    }
-}
-
-#[test]
-fn the_time_until_nothing_counts_is_the_least_that_suffices() {
-    for kind in KINDS {
-        let clock = ManualClock::at(DAY + 17 * SECOND + 5);
-        let window = kind.of(LIMIT, &clock);
-        for permits in [1, 2, 2] {
-            kind.take(&*window, permits);
-            let reset_after = window.peek(0).unwrap().reset_after();
-            let now_nanos = clock.now_nanos();
-            clock.set_nanos(now_nanos + reset_after.as_nanos() as u64 - 1);
-            assert!(window.count() > 0, "{}: {reset_after:?}", kind.name);
-            clock.advance_nanos(1);
-            assert_eq!(window.count(), 0, "{}: {reset_after:?}", kind.name);
-            clock.set_nanos(now_nanos + 7 * SECOND);
-        }
-    }
-}
-
-#[test]
-fn a_permit_that_is_exactly_one_window_old_counts_no_more() {
-    for kind in KINDS.iter().filter(|kind| kind.name.ends_with("Log")) {
-        let clock = ManualClock::at(DAY + 11);
-        let window = kind.of(rate!(1 / minute), &clock);
-        kind.take(&*window, 1);
-        clock.advance_nanos(MINUTE - 1);
-        assert_eq!(window.count(), 1);
-        // A weighted log is exact to its ticks, of 4 ns at this limit.
-        clock.advance_nanos(if kind.is_unit { 1 } else { 3 });
-        assert_eq!(window.count(), 0, "{}", kind.name);
-        kind.take(&*window, 1);
-    }
-}
-
 /// The limits go from one permit to the sizes that bytes are counted in.
 #[test]
 fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
@@ -141,31 +86,6 @@ fn a_window_tells_its_length_and_shows_its_word_and_what_was_healed() {
         assert_eq!(length, LIMIT.period());
         assert!(shown.contains("word") && shown.contains("healed"), "{shown}");
     }
-}
-
-#[test]
-fn a_window_ends_exactly_where_the_next_one_begins() {
-    for name in ["FixedWindow", "SlidingCounter"] {
-        let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
-        let clock = ManualClock::at(3 * MINUTE - 1);
-        let window = kind.of(LIMIT, &clock);
-        kind.take(&*window, 5);
-        assert!(window.try_acquire(1).is_err());
-        clock.advance_nanos(1);
-        // The counter counts all of the window before at the beginning of this one.
-        let expected = if name == "FixedWindow" { 0 } else { 5 };
-        assert_eq!(window.count(), expected, "{name}");
-    }
-    // From the first, whenever that was.
-    let clock = ManualClock::at(3 * MINUTE - 1);
-    let window = WindowFromFirst::with_clock(LIMIT, &clock).unwrap();
-    clock.advance_nanos(17);
-    window.try_acquire(1).unwrap();
-    clock.advance_nanos(MINUTE - 1);
-    window.try_acquire(4).unwrap();
-    assert!(window.try_acquire(1).is_err());
-    clock.advance_nanos(1);
-    window.try_acquire(5).unwrap();
 }
 
 /// Strict windows and logs: the limit in any span. The others: in their own windows,
@@ -307,16 +227,6 @@ fn a_clock_that_is_set_back_again_and_again_gets_nobody_more_than_the_limit() {
             clock.rewind(Duration::from_secs(back_secs));
             assert_eq!(drain(&*window), 0, "{} back by {back_secs} s", kind.name);
         }
-    }
-}
-
-#[test]
-fn a_frozen_clock_grants_the_limit_once() {
-    let clock = ManualClock::at(DAY);
-    for kind in KINDS {
-        let window = kind.of(LIMIT, &clock);
-        let granted = (0..1_000).filter(|_| window.try_acquire(1).is_ok()).count();
-        assert_eq!(granted, 5, "{}", kind.name);
     }
 }
 

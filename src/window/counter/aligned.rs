@@ -197,19 +197,6 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn a_window_before_the_present_one_is_forgotten_and_one_ahead_is_kept() {
-        let counter = Aligned::new(rate!(7 / second)).unwrap();
-        let at = |seconds| counter.now(seconds * SECOND + 1);
-        let word = counter.plus(counter.empty(&at(5)), 3, &at(5));
-        assert_eq!(counter.counted(word, &at(5)).current, 3);
-        assert_eq!(counter.at(word, &at(6)), Some(counter.empty(&at(6))));
-        assert_eq!(counter.at(word, &at(4)), Some(word));
-        assert_eq!(counter.counted(word, &at(4)).left_nanos, 2 * SECOND - 1);
-        assert_eq!(counter.at(word, &at(2)), None);
-        assert_eq!(counter.counted(counter.moved(word, &at(2)), &at(2)).current, 3);
-    }
-
-    #[test]
     fn the_bits_fit_every_limit_to_every_window() {
         for rate in [
             rate!(1 / ns),

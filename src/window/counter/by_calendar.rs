@@ -281,19 +281,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_before_the_present_one_is_forgotten_and_the_next_one_is_kept() {
-        let counter = days(7);
-        let at = |days| counter.now(days * DAY + 1);
-        let word = counter.plus(counter.empty(&at(5)), 3, &at(5));
-        assert_eq!(counter.counted(word, &at(5)).current, 3);
-        assert_eq!(counter.at(word, &at(6)), Some(counter.empty(&at(6))));
-        assert_eq!(counter.at(word, &at(4)), Some(word));
-        assert_eq!(counter.counted(word, &at(4)).left_nanos, 2 * DAY - 1);
-        assert_eq!(counter.at(word, &at(3)), None);
-        assert_eq!(counter.counted(counter.moved(word, &at(3)), &at(3)).current, 3);
-    }
-
-    #[test]
     fn the_word_holds_every_count_and_the_clocks_whole_range() {
         let hours = Calendar::hours("America/New_York").unwrap();
         let most = ByCalendar::new(COUNT_OF_SECONDS.max(), hours.clone()).unwrap();

@@ -243,48 +243,6 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    #[test]
-    fn a_window_ends_its_length_after_a_first_grant_at_a_tick_to_the_nanosecond() {
-        let window = FromFirst::new(rate!(1 / minute)).unwrap();
-        assert_eq!(window.tick_nanos(), 2);
-        let at = |nanos| window.now(nanos);
-        let start = 17 * SECOND + 2;
-        let word = window.plus(window.empty(&at(start)), 1, &at(start));
-        let end = start + 60 * SECOND;
-        assert_eq!(window.at(word, &at(end - 1)), Some(word));
-        assert_eq!(window.counted(word, &at(end - 1)).left_nanos, 1);
-        assert_eq!(window.at(word, &at(end)), Some(window.empty(&at(end))));
-    }
-
-    #[test]
-    fn a_window_in_coarse_ticks_is_never_too_short() {
-        let window = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
-        let tick = window.tick_nanos();
-        assert!(tick > 1 && tick < (60 * SECOND) >> 16);
-        for offset in [0, 1, tick - 1, tick, tick + 1] {
-            let start = window.now(17 * SECOND + offset);
-            let word = window.plus(window.empty(&start), 1, &start);
-            let left = window.counted(word, &start).left_nanos;
-            assert!((60 * SECOND..60 * SECOND + tick).contains(&left), "{left}");
-            let end = window.now(start.0 + left);
-            assert_eq!(window.at(word, &end), Some(window.empty(&end)));
-            let before = window.now(start.0 + left - 1);
-            assert_eq!(window.at(word, &before), Some(word));
-        }
-    }
-
-    #[test]
-    fn a_start_far_ahead_of_the_clock_is_moved_to_it() {
-        let window = FromFirst::new(rate!(3 / minute)).unwrap();
-        let at = |nanos| window.now(nanos);
-        let word = window.plus(window.empty(&at(100 * SECOND)), 2, &at(100 * SECOND));
-        assert_eq!(window.at(word, &at(99 * SECOND)), Some(word));
-        assert_eq!(window.counted(word, &at(99 * SECOND)).left_nanos, 61 * SECOND);
-        assert_eq!(window.at(word, &at(98 * SECOND)), None);
-        let moved = window.moved(word, &at(98 * SECOND));
-        assert_eq!(window.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
-    }
-
     #[cfg(feature = "wait")]
     #[test]
     fn a_window_of_a_late_caller_ends_by_the_instant_of_a_reservation_behind_it() {

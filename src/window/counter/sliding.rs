@@ -170,37 +170,6 @@ mod tests {
     use super::*;
     use crate::rate;
 
-    const SECOND: u64 = 1_000_000_000;
-
-    #[test]
-    fn a_window_becomes_the_previous_one_and_then_nothing() {
-        let window = Sliding::new(rate!(7 / second)).unwrap();
-        let at = |seconds| window.now(seconds * SECOND);
-        let word = window.plus(window.empty(&at(5)), 3, &at(5));
-        let counts = |word: Option<u64>, seconds| {
-            let counted = window.counted(word.unwrap(), &at(seconds));
-            (counted.current, counted.previous, counted.left_nanos)
-        };
-        assert_eq!(counts(window.at(word, &at(5)), 5), (3, 0, SECOND));
-        assert_eq!(counts(window.at(word, &at(6)), 6), (0, 3, SECOND));
-        assert_eq!(counts(window.at(word, &at(7)), 7), (0, 0, SECOND));
-        assert_eq!(counts(window.at(word, &at(4)), 4), (3, 0, 2 * SECOND));
-        assert_eq!(window.at(word, &at(2)), None);
-        assert_eq!(counts(Some(window.moved(word, &at(2))), 2), (3, 0, SECOND));
-    }
-
-    #[test]
-    fn both_counts_are_moved_if_the_clock_was_set_back() {
-        let window = Sliding::new(rate!(7 / second)).unwrap();
-        let at = |seconds| window.now(seconds * SECOND);
-        let word = window.plus(window.empty(&at(5)), 3, &at(5));
-        let word = window.plus(window.at(word, &at(6)).unwrap(), 2, &at(6));
-        let moved = window.moved(word, &at(2));
-        let counted = window.counted(moved, &at(2));
-        assert_eq!((counted.current, counted.previous), (2, 3));
-        assert_eq!(window.at(moved, &at(2)), Some(moved));
-    }
-
     #[test]
     fn the_limits_that_two_counts_leave_room_for_are_allowed_and_others_named() {
         assert!(Sliding::new(rate!(16_777_215 / 100 ms)).is_ok());

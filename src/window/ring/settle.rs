@@ -196,6 +196,3 @@ impl WindowSlots {
         }
     }
 }
-
-#[cfg(all(test, not(sluicegate_loom)))]
-mod tests;
