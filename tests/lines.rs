@@ -4,7 +4,6 @@
 //!
 //! `PROPTEST_CASES` sets the number of histories.
 
+mod buckets;
 mod forgotten;
-mod given_back;
 mod jumps;
-mod stepped;

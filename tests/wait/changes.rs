@@ -4,22 +4,9 @@ use std::time::Duration;
 
 use sluicegate::bucket::Carry;
 use sluicegate::wait::AcquireError;
-use sluicegate::{Limiter, ManualClock, TokenBucket, quota};
+use sluicegate::{ManualClock, TokenBucket, quota};
 
-use super::support::{Caller, MILLI};
-
-#[test]
-fn a_reset_grants_those_in_line_what_they_wait_for() {
-    let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
-    let mut callers = [4, 5, 3].map(|permits| Caller::new(&bucket, permits));
-    bucket.reset();
-    assert_eq!(callers.each_ref().map(Caller::woken), [1, 1, 1], "the last one sleeps for less");
-    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, true, false]);
-    clock.advance(2 * MILLI);
-    assert!(callers[2].is_granted());
-}
+use super::support::{Caller, MILLI, empty_bucket};
 
 #[test]
 fn a_change_of_the_quota_re_arms_those_in_line() {
@@ -42,8 +29,7 @@ fn a_change_of_the_quota_re_arms_those_in_line() {
 #[test]
 fn a_smaller_burst_refuses_those_that_it_can_never_grant_wherever_they_stand() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut callers = [2, 6, 3, 7].map(|permits| Caller::new(&bucket, permits));
     bucket.reconfigure(quota!(1_000 / second, burst 5), Carry::Keep);
     let too_large = Some(AcquireError::TooLarge { limit: 5 });
@@ -55,8 +41,7 @@ fn a_smaller_burst_refuses_those_that_it_can_never_grant_wherever_they_stand() {
 #[test]
 fn a_credit_is_for_those_in_line() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut callers = [4, 5].map(|permits| Caller::new(&bucket, permits));
     bucket.credit(6);
     assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false]);
@@ -64,17 +49,10 @@ fn a_credit_is_for_those_in_line() {
 }
 
 #[test]
-fn a_grant_that_is_given_back_is_for_those_in_line() {
+fn a_lease_that_ends_is_for_those_in_line() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    let receipt = bucket.try_acquire_revocable(10).unwrap();
-    let mut caller = Caller::new(&bucket, 5);
-    assert!(receipt.give_back());
-    assert_eq!(caller.woken(), 1);
-    assert!(caller.is_granted());
-    assert_eq!(bucket.peek(0).unwrap().remaining(), 5);
-
-    let lease = bucket.lease(5).unwrap();
+    let lease = bucket.lease(10).unwrap();
     let mut caller = Caller::new(&bucket, 5);
     drop(lease);
     assert!(caller.is_granted());
@@ -84,8 +62,7 @@ fn a_grant_that_is_given_back_is_for_those_in_line() {
 fn a_clock_that_goes_back_holds_nobody_up_for_ever() {
     let clock = ManualClock::new();
     clock.set_nanos(3_600_000_000_000);
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut callers = [4, 5].map(|permits| Caller::new(&bucket, permits));
     clock.set_nanos(0);
     assert!(callers[0].is_granted(), "the bucket starts again from full");
@@ -97,8 +74,7 @@ fn a_clock_that_goes_back_holds_nobody_up_for_ever() {
 #[test]
 fn a_clock_that_jumps_ahead_grants_a_line_one_burst_and_the_first_what_it_waited_for() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut callers = [10; 4].map(|permits| Caller::new(&bucket, permits));
     clock.advance(Duration::from_secs(3_600));
     let granted = callers.each_mut().map(Caller::is_granted);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, LineLimits, Waiting, WhenLineFull};
 use sluicegate::{Clock, Limiter, ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{Caller, MILLI, NoTimer};
+use super::support::{Caller, MILLI, NoTimer, empty_bucket};
 
 /// A clock whose reading number `odd_at` is `odd`, or a panic if that is `u64::MAX`.
 #[derive(Default)]
@@ -45,8 +45,7 @@ impl Clock for Glitch {
 fn a_newcomer_to_a_line_whose_clock_has_gone_back_stands_in_it() {
     let clock = ManualClock::new();
     clock.set_nanos(3_600_000_000_000);
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::new(&bucket, 4);
     clock.set_nanos(0);
     assert!(Caller::new(&bucket, 5).is_granted());
@@ -58,8 +57,7 @@ fn a_newcomer_to_a_line_whose_clock_has_gone_back_stands_in_it() {
 fn one_wild_reading_of_the_clock_does_not_keep_the_line_locked() {
     let clock = Glitch::default();
     clock.nanos.store(3_600_000_000_000, Relaxed);
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::new(&bucket, 4);
     clock.next(0, 0);
     assert!(first.is_waiting());
@@ -71,8 +69,7 @@ fn one_wild_reading_of_the_clock_does_not_keep_the_line_locked() {
 fn a_clock_that_panics_leaves_nobody_in_line_and_the_gate_open() {
     for later in 0..6 {
         let clock = Glitch::default();
-        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-        bucket.try_acquire(10).unwrap();
+        let bucket = empty_bucket(&clock);
         clock.next(later, u64::MAX);
         let _panics = catch_unwind(AssertUnwindSafe(|| drop(Caller::new(&bucket, 3))));
         assert_eq!((bucket.line().waiters(), bucket.line().permits()), (0, 0));
@@ -85,8 +82,7 @@ fn a_clock_that_panics_leaves_nobody_in_line_and_the_gate_open() {
 #[test]
 fn closing_reads_no_clock() {
     let clock = Glitch::default();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let _in_line = Caller::new(&bucket, 3);
     clock.next(0, u64::MAX);
     bucket.line().close();
@@ -98,8 +94,7 @@ fn closing_reads_no_clock() {
 #[test]
 fn draining_settles_for_a_line_that_nobody_polls() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let _never_polled_again = Caller::new(&bucket, 5);
     clock.advance(10 * MILLI);
     assert_eq!(bucket.drain().permits(), 5);
@@ -144,29 +139,13 @@ impl Wake for PanicsWhenWoken {
 #[test]
 fn a_waker_that_panics_takes_no_wake_up_from_others() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut first = pin!(bucket.acquire(1).timer(NoTimer));
     let waker = Waker::from(Arc::new(PanicsWhenWoken));
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let second = Caller::new(&bucket, 1);
     assert!(catch_unwind(AssertUnwindSafe(|| bucket.line().close())).is_err());
     assert_eq!(second.woken(), 1);
-}
-
-#[test]
-fn a_caller_that_would_be_too_late_evicts_nobody() {
-    let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    let limits = LineLimits::new().max_waiters(1).when_full(WhenLineFull::EvictOldest);
-    bucket.line().set_limits(limits);
-    bucket.try_acquire(10).unwrap();
-    let mut first = Caller::new(&bucket, 4);
-    let timed_out = Some(AcquireError::TimedOut { retry_after: MILLI });
-    assert_eq!(Caller::with_timeout(&bucket, 1, Duration::ZERO).error(), timed_out);
-    assert!(first.is_waiting());
-    assert!(Caller::with_timeout(&bucket, 1, MILLI).is_waiting());
-    assert_eq!(first.error(), Some(AcquireError::Evicted));
 }
 
 #[test]
@@ -187,8 +166,7 @@ fn a_caller_whose_permits_are_there_is_granted_and_not_evicted() {
 fn nobody_sleeps_for_no_time_at_the_end_of_the_clock() {
     let clock = ManualClock::new();
     clock.set_nanos(u64::MAX - 1_000);
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::new(&bucket, 4);
     clock.set_nanos(u64::MAX);
     assert!(first.is_waiting());

@@ -1,11 +1,12 @@
 //! Callers that are told of their grants a little later.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use sluicegate::wait::Jitter;
 use sluicegate::{Clock, ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{Caller, MILLI};
+use super::support::{Caller, MILLI, empty_bucket};
 
 /// A delay of three milliseconds, always.
 fn three() -> Jitter {
@@ -15,8 +16,7 @@ fn three() -> Jitter {
 #[test]
 fn jitter_delays_the_answer_and_not_the_grant() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::of(bucket.acquire(4).jitter(three()));
     let mut second = Caller::new(&bucket, 2);
     clock.advance(4 * MILLI);
@@ -43,8 +43,7 @@ fn a_caller_that_is_granted_its_permits_at_once_is_not_delayed() {
 #[test]
 fn jitter_ends_at_the_timeout() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::of(bucket.acquire(4).timeout(5 * MILLI).jitter(three()));
     clock.advance(4 * MILLI);
     assert!(caller.is_waiting());
@@ -57,8 +56,7 @@ fn jitter_ends_at_the_timeout() {
 fn a_caller_that_is_dropped_during_its_jitter_gives_back_what_it_can() {
     for is_last in [true, false] {
         let clock = ManualClock::new();
-        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-        bucket.try_acquire(10).unwrap();
+        let bucket = empty_bucket(&clock);
         let mut caller = Caller::of(bucket.acquire(4).jitter(three()));
         clock.advance(5 * MILLI);
         assert!(caller.is_waiting());
@@ -74,8 +72,7 @@ fn a_caller_that_is_dropped_during_its_jitter_gives_back_what_it_can() {
 #[test]
 fn what_is_given_back_during_jitter_goes_to_the_next_in_line() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut jittered = Caller::of(bucket.acquire(4).jitter(three()));
     let mut next = Caller::new(&bucket, 4);
     clock.advance(4 * MILLI);
@@ -89,8 +86,7 @@ fn what_is_given_back_during_jitter_goes_to_the_next_in_line() {
 #[test]
 fn a_clock_that_goes_back_ends_the_jitter() {
     let clock = ManualClock::at(1_000_000_000);
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::of(bucket.acquire(4).jitter(three()));
     clock.advance(4 * MILLI);
     assert!(caller.is_waiting());
@@ -128,4 +124,30 @@ fn a_thread_waits_out_its_jitter() {
         assert_eq!(permits, 1);
         assert!(ended_nanos >= 2_000_000, "{ended_nanos}");
     });
+}
+
+#[test]
+fn jitter_of_a_key_delays_the_answer_and_not_the_grant() {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use sluicegate::keyed::QueuedKeys;
+    use sluicegate::{Keyed, KeyedLimiter};
+
+    let long = Jitter::between(30 * MILLI, 30 * MILLI);
+    let clock = ManualClock::new();
+    let users = Keyed::<u64, _>::with_clock(quota!(1_000 / second, burst 10), &clock);
+    let keys = QueuedKeys::<_, u64, _>::with_clock(users, &clock);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut at_once = pin!(keys.acquire(&7, 10).jitter(long));
+    assert!(at_once.as_mut().poll(&mut context).is_ready(), "it did not have to wait");
+    let mut waits = pin!(keys.acquire(&7, 4).jitter(long));
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    clock.advance(5 * MILLI);
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    // Granted: what has come since is for others.
+    assert!(keys.try_acquire(&7, 1).is_ok() && keys.try_acquire(&7, 1).is_err());
+    clock.advance(30 * MILLI);
+    assert!(waits.as_mut().poll(&mut context).is_ready());
+    assert_eq!(keys.lines(), 0);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{Caller, MILLI};
+use super::support::{Caller, MILLI, empty_bucket};
 
 #[test]
 fn a_full_line_refuses_the_newest_and_tells_its_wait() {
@@ -60,8 +60,7 @@ fn nobody_stands_in_a_line_of_length_zero() {
 #[test]
 fn a_closed_line_refuses_all_that_wait_and_grants_what_there_is() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut callers = [3, 4].map(|permits| Caller::new(&bucket, permits));
     assert!(!bucket.line().is_closed());
     bucket.line().close();
@@ -124,8 +123,7 @@ fn a_bound_of_the_wait_holds_for_those_in_line_and_those_to_come() {
 #[test]
 fn a_place_that_was_used_before_has_no_deadline_of_its_last_caller() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     bucket.line().set_limits(LineLimits::new().max_wait(5 * MILLI));
     assert!(Caller::with_timeout(&bucket, 2, 2 * MILLI).is_waiting());
     bucket.line().set_limits(LineLimits::new());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::compose::{All, Counted, Gate, GateMode, Unlimited};
-use sluicegate::wait::{AcquireError, LineLimits, Queued, WhenLineFull};
+use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::window::WeightedLog;
 use sluicegate::{
     Denied, FixedWindow, Limiter, ManualClock, Sharded, SlidingLog, TokenBucket, Wait, quota, rate,
@@ -26,36 +26,6 @@ pub(crate) fn used(clock: &ManualClock) -> Line<'_, WeightedLog<&ManualClock>> {
     clock.advance(20 * MILLI);
     log.try_acquire(5).unwrap();
     log
-}
-
-/// Polls four callers with 6, 6, 3 and 9 permits a millisecond before each instant at which one is
-/// due, and then at it.
-fn in_turn(limiter: &impl Wait, clock: &ManualClock, at_millis: [u64; 4]) {
-    let mut callers = [6, 6, 3, 9].map(|permits| Caller::new(limiter, permits));
-    let mut instants: Vec<u64> = at_millis.iter().flat_map(|at| [at - 1, *at]).collect();
-    instants.sort_unstable();
-    for at in instants {
-        clock.set_nanos(at * 1_000_000);
-        let granted = callers.each_mut().map(Caller::is_granted);
-        assert_eq!(granted, at_millis.map(|due| due <= at), "at {at} ms");
-    }
-    assert_eq!(limiter.line().waiters(), 0);
-}
-
-#[test]
-fn callers_for_a_log_are_granted_in_order_whatever_their_sizes() {
-    let clock = ManualClock::new();
-    in_turn(&used(&clock), &clock, [120, 220, 220, 320]);
-}
-
-#[test]
-fn callers_for_a_sharded_bucket_are_granted_in_order() {
-    let clock = ManualClock::new();
-    let quota = quota!(100 / second, burst 10);
-    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
-    let bucket = Queued::with_clock(bucket, &clock);
-    bucket.try_acquire(10).unwrap();
-    in_turn(&bucket, &clock, [60, 120, 150, 240]);
 }
 
 #[test]
@@ -222,28 +192,6 @@ fn a_closed_gate_refuses_those_in_line_behind_it() {
     assert_eq!(callers.each_mut().map(Caller::error), [too_large, too_large]);
     gate.update(|gate| gate.set(GateMode::Open));
     assert!(gate.acquire_blocking(100).is_ok());
-}
-
-#[test]
-fn a_line_for_a_queued_limiter_can_be_bounded_and_closed() {
-    let clock = ManualClock::new();
-    let log = used(&clock);
-    log.line().set_limits(LineLimits::new().max_waiters(2));
-    let mut callers = [5, 5].map(|permits| Caller::new(&log, permits));
-    let full = AcquireError::LineFull { retry_after: 180 * MILLI };
-    assert_eq!(Caller::new(&log, 5).error(), Some(full));
-    let evicting = LineLimits::new().max_waiters(2).when_full(WhenLineFull::EvictOldest);
-    log.line().set_limits(evicting);
-    let late = AcquireError::TimedOut { retry_after: 100 * MILLI };
-    assert_eq!(Caller::with_timeout(&log, 5, 99 * MILLI).error(), Some(late));
-    let mut third = Caller::with_timeout(&log, 5, 100 * MILLI);
-    assert_eq!(callers[0].error(), Some(AcquireError::Evicted));
-    log.line().close();
-    assert_eq!(callers[1].error(), Some(AcquireError::Closed));
-    assert_eq!(third.error(), Some(AcquireError::Closed));
-    assert_eq!(Caller::new(&log, 1).error(), Some(AcquireError::Closed));
-    clock.advance(80 * MILLI);
-    assert!(log.acquire_blocking(5).is_ok(), "what is there can still be taken");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sluicegate::wait::{AcquireError, Queued};
 use sluicegate::{FixedWindow, Limiter, ManualClock, Sharded, TokenBucket, Wait, quota, rate};
 
 use super::queued::used;
-use super::support::{Caller, MILLI};
+use super::support::{Caller, MILLI, empty_bucket};
 
 fn timed_out(after: Duration) -> AcquireError {
     AcquireError::TimedOut { retry_after: after }
@@ -109,8 +109,7 @@ fn a_caller_that_is_due_by_its_deadline_is_granted_even_if_it_is_served_later() 
 #[test]
 fn a_force_beside_a_bucket_s_line_makes_the_first_too_late_for_whoever_serves() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut late = Caller::with_timeout(&bucket, 4, 4 * MILLI);
     let mut behind = Caller::new(&bucket, 1);
     bucket.force(1).unwrap();

@@ -2,10 +2,7 @@
 
 mod changes;
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use sluicegate::bucket::Carry;
@@ -15,43 +12,16 @@ use sluicegate::wait::{AcquireError, LineLimits, WhenLineFull};
 use sluicegate::window::WeightedLog;
 use sluicegate::{Denied, KeyTable, Keyed, KeyedLimiter, ManualClock, quota, rate};
 
-use super::support::{MILLI, Noted, Woken};
+use super::support::{MILLI, Noted, Polled};
 
 /// A caller that stands in line for a key, or did.
-struct Caller<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> {
-    future: Pin<Box<WaitingForKey<'a, K, Noted>>>,
-    noted: Noted,
-    woken: Arc<Woken>,
-}
+type Caller<'a, K> = Polled<WaitingForKey<'a, K, Noted>>;
 
 impl<'a, K: ToOwned<Owned: Sync> + Sync + ?Sized> Caller<'a, K> {
     /// A caller that has asked once.
     fn of(future: WaitingForKey<'a, K>) -> Caller<'a, K> {
         let noted = Noted::default();
-        let future = Box::pin(future.timer(noted.clone()));
-        let mut caller = Caller { future, noted, woken: Arc::default() };
-        let _ = caller.poll();
-        caller
-    }
-
-    fn poll(&mut self) -> Poll<Result<sluicegate::Grant, AcquireError>> {
-        let waker = Arc::clone(&self.woken).into();
-        self.future.as_mut().poll(&mut Context::from_waker(&waker))
-    }
-
-    fn is_waiting(&mut self) -> bool {
-        self.poll().is_pending()
-    }
-
-    fn is_granted(&mut self) -> bool {
-        matches!(self.poll(), Poll::Ready(Ok(_)))
-    }
-
-    fn error(&mut self) -> Option<AcquireError> {
-        match self.poll() {
-            Poll::Ready(answer) => answer.err(),
-            Poll::Pending => None,
-        }
+        Polled::once(future.timer(noted.clone()), noted)
     }
 }
 
@@ -143,7 +113,7 @@ fn no_verb_overtakes_a_caller_in_line_for_a_key() {
     clock.advance(31 * MILLI);
     // Settles for it.
     assert!(users.try_acquire("ada", 1).is_err());
-    assert_eq!((caller.woken.woken(), users.waiters("ada")), (1, 0));
+    assert_eq!((caller.woken(), users.waiters("ada")), (1, 0));
     assert!(caller.is_granted() && users.lines() == 0);
 }
 
@@ -186,7 +156,7 @@ fn keys_of_two_tiers_wait_at_the_rates_of_their_tiers() {
     }
     let callers = [(0, 2), (1, 3), (0, 1), (1, 1)]
         .map(|(key, permits)| Caller::of(users.acquire(if key == 0 { &0 } else { &1 }, permits)));
-    let sleeps = callers.each_ref().map(|caller| caller.noted.longest().as_millis());
+    let sleeps = callers.each_ref().map(|caller| caller.sleeps_for().as_millis());
     assert_eq!((users.lines(), sleeps), (2, [200, 30, 300, 40]));
     let mut line: Vec<_> = callers.into_iter().enumerate().collect();
     for (millis, granted) in [(30, 1), (10, 3), (160, 0), (100, 2)] {
@@ -236,7 +206,7 @@ fn a_caller_that_leaves_takes_nothing_and_the_last_one_takes_the_line_with_it() 
     let mut callers: Vec<_> =
         [9, 5, 5].map(|permits| Caller::of(users.acquire("ada", permits))).into();
     drop(callers.remove(0));
-    assert_eq!((callers[0].woken.woken(), users.waiters("ada")), (1, 2));
+    assert_eq!((callers[0].woken(), users.waiters("ada")), (1, 2));
     clock.advance(51 * MILLI);
     assert!(callers[0].is_granted() && callers[1].is_waiting());
     drop(callers);
@@ -323,7 +293,7 @@ fn a_caller_of_a_full_store_waits_for_space() {
     }
     assert!(matches!(keys.try_acquire(&taken, 1), Err(Denied::Full { .. })));
     let mut caller = Caller::of(keys.acquire(&taken, 1));
-    assert!(caller.is_waiting() && caller.noted.longest() > Duration::ZERO);
+    assert!(caller.is_waiting() && caller.sleeps_for() > Duration::ZERO);
     clock.advance(Duration::from_secs(2));
     assert!(caller.is_granted());
 }

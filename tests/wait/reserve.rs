@@ -6,7 +6,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::wait::{AcquireError, Reserve};
 use sluicegate::{Gcra, LeakyBucket, ManualClock, TokenBucket, quota};
 
-use super::support::{Caller, MILLI};
+use super::support::{Caller, MILLI, empty_bucket};
 
 #[test]
 fn reservations_follow_each_other_at_the_rate() {
@@ -57,8 +57,7 @@ fn the_newest_reservation_can_be_cancelled_and_then_the_one_before_it() {
 fn a_reservation_is_not_given_back_after_a_change() {
     let clock = ManualClock::new();
     for change in 0..2 {
-        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-        bucket.try_acquire(10).unwrap();
+        let bucket = empty_bucket(&clock);
         let reservation = bucket.reserve(5).unwrap();
         match change {
             0 => bucket.reset(),
@@ -73,8 +72,7 @@ fn a_reservation_is_not_given_back_after_a_change() {
 #[test]
 fn a_caller_waits_until_what_was_reserved_is_earned_and_is_due_earlier_if_it_is_cancelled() {
     let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     for cancels in [false, true] {
         let reservation = bucket.reserve(5).unwrap();
         let mut caller = Caller::new(&bucket, 1);

@@ -11,19 +11,12 @@ use sluicegate::compose::{Counted, Gate, GateMode};
 use sluicegate::wait::{AcquireError, LineLimits, Reservation, Reserve, WhenLineFull};
 use sluicegate::{Gcra, LeakyBucket, ManualClock, Refill, TokenBucket, Wait, quota};
 
-use super::support::{Caller, MILLI, assert_every_verb_denied};
+use super::support::{Caller, MILLI, assert_every_verb_denied, empty_bucket};
 
 mod faults;
 mod least;
 mod random;
 mod windows;
-
-/// A bucket that earns a permit each millisecond, and is empty.
-fn bucket(clock: &ManualClock) -> TokenBucket<&ManualClock> {
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
-    bucket.try_acquire(10).unwrap();
-    bucket
-}
 
 /// So many milliseconds, less a nanosecond.
 fn early(millis: u64) -> Duration {
@@ -37,7 +30,7 @@ fn balance(bucket: &TokenBucket<&ManualClock>) -> i64 {
 #[test]
 fn a_reservation_behind_others_is_told_its_turn_and_keeps_it() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let told = [2, 3].map(|permits| bucket.reserve(permits).unwrap());
     assert_eq!(told.each_ref().map(Reservation::ready_after), [6 * MILLI, 9 * MILLI]);
@@ -61,7 +54,7 @@ fn a_reservation_behind_others_is_told_its_turn_and_keeps_it() {
 #[test]
 fn callers_behind_a_reservation_are_due_after_it_and_nobody_overtakes() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(2).unwrap();
     let mut second = Caller::new(&bucket, 3);
@@ -80,7 +73,7 @@ fn callers_behind_a_reservation_are_due_after_it_and_nobody_overtakes() {
 #[test]
 fn a_reservation_that_is_cancelled_in_line_was_never_there() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut first = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(2).unwrap();
     let mut second = Caller::new(&bucket, 3);
@@ -103,7 +96,7 @@ fn a_reservation_that_is_cancelled_in_line_was_never_there() {
 #[test]
 fn a_reservation_that_was_charged_is_cancelled_if_nothing_else_was_taken_since() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let told = [2, 1, 1].map(|permits| bucket.reserve(permits).unwrap());
     clock.advance(4 * MILLI);
@@ -117,7 +110,7 @@ fn a_reservation_that_was_charged_is_cancelled_if_nothing_else_was_taken_since()
 #[test]
 fn a_reservation_that_is_dropped_keeps_its_place_and_its_permits() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     drop(bucket.reserve(2));
     assert_eq!(bucket.line().waiters(), 2);
@@ -129,7 +122,7 @@ fn a_reservation_that_is_dropped_keeps_its_place_and_its_permits() {
 #[test]
 fn a_reservation_keeps_its_instant_if_others_leave_and_counts_at_it() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let large = Caller::new(&bucket, 10);
     clock.advance(5 * MILLI);
     let reservation = bucket.reserve(4).unwrap();
@@ -166,7 +159,7 @@ fn those_behind_a_reservation_are_told_what_it_takes_at_its_instant() {
 #[test]
 fn a_reservation_counts_for_the_bounds_of_a_line() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     bucket.line().set_limits(LineLimits::new().max_waiters(2));
     let _caller = Caller::new(&bucket, 4);
     let _reservation = bucket.reserve(2).unwrap();
@@ -183,7 +176,7 @@ fn callers_are_evicted_and_reservations_are_not() {
     let limits = LineLimits::new().max_waiters(2).when_full(WhenLineFull::EvictOldest);
     let evicted = Some(AcquireError::Evicted);
 
-    let newest = bucket(&clock);
+    let newest = empty_bucket(&clock);
     newest.line().set_limits(limits);
     let mut caller = Caller::new(&newest, 4);
     let reservation = newest.reserve(2).unwrap();
@@ -193,7 +186,7 @@ fn callers_are_evicted_and_reservations_are_not() {
     clock.advance(3 * MILLI);
     assert!(other.is_granted());
 
-    let newest = bucket(&clock);
+    let newest = empty_bucket(&clock);
     newest.line().set_limits(limits);
     let mut callers = [4, 3].map(|permits| Caller::new(&newest, permits));
     // Nobody leaves for one that comes too late.
@@ -208,7 +201,7 @@ fn callers_are_evicted_and_reservations_are_not() {
 #[test]
 fn a_close_leaves_reservations_what_they_were_told() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(2).unwrap();
     bucket.line().close();
@@ -244,7 +237,7 @@ fn every_kind_of_bucket_has_reservations_in_its_line() {
 #[test]
 fn wrappers_pass_reservations_on_to_the_line() {
     let clock = ManualClock::new();
-    let limiter = Counted::with_slots(Gate::new(bucket(&clock)), 1);
+    let limiter = Counted::with_slots(Gate::new(empty_bucket(&clock)), 1);
     let mut caller = Caller::new(&limiter, 4);
     let reservation = limiter.reserve(2).unwrap();
     assert_eq!(reservation.ready_after(), 6 * MILLI);
@@ -259,7 +252,7 @@ fn wrappers_pass_reservations_on_to_the_line() {
 fn a_gate_that_is_opened_or_closed_leaves_reservations_in_line_to_its_limiter() {
     for (mode, is_granted) in [(GateMode::Open, true), (GateMode::Closed, false)] {
         let clock = ManualClock::new();
-        let gate = Gate::new(bucket(&clock));
+        let gate = Gate::new(empty_bucket(&clock));
         let mut caller = Caller::new(&gate, 4);
         let told = [2, 3].map(|permits| gate.reserve(permits).unwrap());
         gate.set(mode);

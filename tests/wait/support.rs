@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use sluicegate::wait::{AcquireError, Timer, Waiting};
-use sluicegate::{Grant, Limiter, Wait};
+use sluicegate::{Clock, Grant, Limiter, TokenBucket, Wait, quota};
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 
@@ -61,8 +61,11 @@ impl Wake for Woken {
 }
 
 /// A caller that stands in line, or did.
-pub(crate) struct Caller<'a> {
-    future: Pin<Box<Waiting<'a, Noted>>>,
+pub(crate) type Caller<'a> = Polled<Waiting<'a, Noted>>;
+
+/// A future of a grant that is polled by hand.
+pub(crate) struct Polled<F> {
+    future: Pin<Box<F>>,
     noted: Noted,
     woken: Arc<Woken>,
     was_told: bool,
@@ -86,9 +89,15 @@ impl<'a> Caller<'a> {
 
     pub(crate) fn of(future: Waiting<'a>) -> Caller<'a> {
         let noted = Noted::default();
-        let future = Box::pin(future.timer(noted.clone()));
-        let mut caller =
-            Caller { future, noted, woken: Arc::default(), was_told: false, answer: None };
+        Polled::once(future.timer(noted.clone()), noted)
+    }
+}
+
+impl<F: Future<Output = Result<Grant, AcquireError>>> Polled<F> {
+    /// Polls a future once that sleeps by this timer.
+    pub(crate) fn once(future: F, noted: Noted) -> Polled<F> {
+        let (future, woken) = (Box::pin(future), Arc::default());
+        let mut caller = Polled { future, noted, woken, was_told: false, answer: None };
         caller.was_told = caller.poll().is_ready();
         caller
     }
@@ -131,6 +140,13 @@ impl<'a> Caller<'a> {
     pub(crate) fn woken(&self) -> usize {
         self.woken.woken()
     }
+}
+
+/// A bucket that earns a permit each millisecond, up to ten, and is empty.
+pub(crate) fn empty_bucket<C: Clock>(clock: C) -> TokenBucket<C> {
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
+    bucket.try_acquire(10).unwrap();
+    bucket
 }
 
 /// Asserts that every verb, beside callers in line, denies one permit and grants zero.

@@ -1,12 +1,14 @@
-//! Threads that wait, on the true clock. No test asserts a time.
+//! Threads that wait, on the true clock, and futures that may move between threads. No test asserts a time.
 
+use std::cell::Cell;
+use std::future::{Ready, ready};
 use std::sync::Barrier;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::wait::AcquireError;
+use sluicegate::wait::{AcquireError, Reserve, Timer};
 use sluicegate::{TokenBucket, Wait, quota};
 
 use super::support::block_on;
@@ -106,4 +108,26 @@ fn threads_and_tasks_stand_in_one_line() {
         }
     });
     assert_eq!(granted.into_inner(), 40);
+}
+
+/// Has sleeps that are over at once, and is not `Sync`.
+struct Moves(Cell<u32>);
+
+impl Timer for Moves {
+    type Sleep = Ready<()>;
+
+    fn sleep(&self, _: Duration) -> Ready<()> {
+        self.0.set(self.0.get() + 1);
+        ready(())
+    }
+}
+
+fn assert_send<T: Send>(_: T) {}
+
+#[test]
+fn a_future_that_sleeps_needs_no_timer_that_is_shared() {
+    let timer = || Moves(Cell::new(0));
+    let bucket = TokenBucket::new(quota!(10 / second));
+    assert_send(bucket.acquire(1).timer(timer()));
+    assert_send(bucket.reserve(1).unwrap().wait(timer()));
 }

@@ -1,8 +1,8 @@
-//! Callers in line for the windows whose state is one word, beside what `any_line.rs` says of all lines.
+//! Callers in line for windows, beside what `any_line.rs` says of all lines, `random.rs` of their grants and `least.rs` of
+//! their waits.
 
 use sluicegate::wait::AcquireError;
-use sluicegate::window::WindowFromFirst;
-use sluicegate::{Denied, FixedWindow, ManualClock, SlidingCounter, rate};
+use sluicegate::{Denied, FixedWindow, ManualClock, SlidingWindow, rate};
 
 use super::support::{Caller, MILLI};
 
@@ -71,42 +71,34 @@ fn a_caller_of_a_window_is_granted_in_the_window_in_which_it_is_settled() {
     assert_eq!(callers[1].error(), Some(timed_out));
 }
 
-#[test]
-fn a_clock_that_goes_back_holds_nobody_up_for_longer_than_a_window() {
-    let clock = ManualClock::at(3_600_000_000_000);
-    let window = with_all_taken(&clock);
-    let mut callers = [4, 7].map(|permits| Caller::new(&window, permits));
-    clock.set_nanos(30_000_000);
-    // The counts are moved to the window of now, and still count.
-    assert!(callers.iter_mut().all(Caller::is_waiting));
-    assert_eq!((window.healed(), window.count()), (1, 10));
-    assert_eq!(callers.each_ref().map(Caller::sleeps_for), [70 * MILLI, 170 * MILLI]);
-    clock.advance(70 * MILLI);
-    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false]);
-    clock.set_nanos(7_200_000_000_000);
-    assert!(callers[1].is_granted());
+/// Ten in any 100 ms, in slots of 10 ms: a permit counts in its slot and in the ten after it. 4 are granted at 0 and 6 at
+/// 30 ms, which it is now.
+fn full_ring(clock: &ManualClock) -> SlidingWindow<&ManualClock> {
+    let window = SlidingWindow::with_slots(rate!(10 / 100 ms), 10, clock).unwrap();
+    window.try_acquire(4).unwrap();
+    clock.advance(30 * MILLI);
+    window.try_acquire(6).unwrap();
+    window
 }
 
 #[test]
-fn a_window_from_the_first_grant_and_a_sliding_counter_have_a_line_too() {
-    let clock = ManualClock::at(128 * 1_000_000);
-    let first = WindowFromFirst::with_clock(rate!(10 / 100 ms), &clock).unwrap();
-    first.try_acquire(10).unwrap();
-    let mut callers = [5, 6].map(|permits| Caller::new(&first, permits));
-    assert_eq!(callers.each_ref().map(Caller::sleeps_for), [100 * MILLI, 200 * MILLI]);
-    // The next window begins with the next grant.
-    clock.advance(130 * MILLI);
-    assert!(callers[0].is_granted() && callers[1].is_waiting());
-    assert_eq!(callers[1].sleeps_for(), 100 * MILLI);
-
+fn a_denial_by_a_ring_tells_no_longer_wait_than_the_last_in_line_was_told() {
     let clock = ManualClock::new();
-    let counter = SlidingCounter::with_clock(rate!(10 / 100 ms), &clock).unwrap();
-    counter.try_acquire(10).unwrap();
-    let mut callers = [5, 2].map(|permits| Caller::new(&counter, permits));
-    // At 150 ms half of the ten count, and at 170 ms three of them.
-    assert_eq!(callers.each_ref().map(Caller::sleeps_for), [150 * MILLI, 170 * MILLI]);
-    clock.advance(150 * MILLI);
-    assert!(callers[0].is_granted() && counter.try_acquire(1).is_err());
-    clock.advance(20 * MILLI);
-    assert!(callers[1].is_granted());
+    let window = full_ring(&clock);
+    // Two limits' worth in all, and each fits beside what is left of the one before.
+    let callers = [4, 4, 2].map(|permits| Caller::new(&window, permits));
+    assert_eq!(callers[2].sleeps_for(), 110 * MILLI);
+    assert_eq!(window.try_acquire(10).unwrap_err().retry_after(), Some(110 * MILLI));
+    clock.advance(109 * MILLI);
+    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(MILLI));
+}
+
+#[test]
+fn a_denial_by_a_ring_tells_a_wait_until_the_line_has_passed() {
+    let clock = ManualClock::new();
+    let window = full_ring(&clock);
+    let _callers = [3, 5].map(|permits| Caller::new(&window, permits));
+    let denied = window.try_acquire(2).unwrap_err();
+    assert_eq!((denied.retry_after(), denied.remaining()), (Some(110 * MILLI), Some(0)));
+    assert_eq!(window.try_acquire(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
 }

@@ -16,18 +16,14 @@ use sluicegate::wait::{AcquireError, Jitter, LineLimits, Queued, Reserve};
 use sluicegate::window::WeightedLog;
 use sluicegate::{ManualClock, TokenBucket, Wait, quota, rate};
 
+use crate::counted::counts;
+
 use super::support::{Caller, MILLI};
 
 type Bucket<'a> = TokenBucket<&'a ManualClock>;
 
 fn bucket(clock: &ManualClock) -> Bucket<'_> {
     TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock)
-}
-
-fn counts(granted: u64, denied: u64, permits: u64) -> Counts {
-    let mut counts = Counts::default();
-    (counts.granted, counts.denied, counts.permits) = (granted, denied, permits);
-    counts
 }
 
 const CLOSED: AcquireError = AcquireError::TooLarge { limit: 0 };

@@ -42,13 +42,13 @@ fn a_change_of_a_key_lets_those_in_line_for_it_look_again() {
     assert_eq!(ada[2].error(), too_large(10));
     let mut bob = Caller::of(users.acquire("bob", 2));
     limit("ada", 15);
-    assert_eq!(ada.each_ref().map(|caller| caller.woken.woken()), [1, 1, 0]);
+    assert_eq!(ada.each_ref().map(Caller::woken), [1, 1, 0]);
     assert!(ada[0].is_granted() && ada[1].is_waiting());
-    assert_eq!((bob.woken.woken(), bob.is_waiting()), (0, true), "nothing has changed for it");
+    assert_eq!((bob.woken(), bob.is_waiting()), (0, true), "nothing has changed for it");
     limit("ada", 8);
-    assert_eq!((ada[1].woken.woken(), ada[1].error()), (2, too_large(8)));
+    assert_eq!((ada[1].woken(), ada[1].error()), (2, too_large(8)));
     limit("bob", 12);
-    assert!(bob.woken.woken() == 1 && bob.is_granted());
+    assert!(bob.woken() == 1 && bob.is_granted());
     assert_eq!(users.lines(), 0);
 }
 
@@ -67,7 +67,7 @@ fn those_in_line_look_again_also_after_a_change_that_panics() {
             if for_all { users.update(change) } else { users.update_key("ada", change) }
         }));
         assert!(panicked.is_err());
-        assert!(caller.woken.woken() == 1 && caller.is_granted());
+        assert!(caller.woken() == 1 && caller.is_granted());
         users.reset("ada");
     }
 }

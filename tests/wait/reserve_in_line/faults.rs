@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn a_reservation_whose_instant_has_come_is_charged_before_callers_that_are_late() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(3).unwrap();
     bucket.force(5).unwrap();
@@ -24,7 +24,7 @@ fn a_reservation_whose_instant_has_come_is_charged_before_callers_that_are_late(
 #[test]
 fn a_line_that_nobody_serves_in_time_has_no_more_than_the_burst_at_once() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(3).unwrap();
     clock.advance(30 * MILLI);
@@ -87,7 +87,7 @@ fn a_reservation_behind_a_caller_that_was_put_off_is_charged_by_whoever_comes_at
 #[test]
 fn what_a_debt_cannot_hold_is_not_charged() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(6).unwrap();
     bucket.force(8).unwrap();
@@ -100,7 +100,7 @@ fn what_a_debt_cannot_hold_is_not_charged() {
 #[test]
 fn a_lower_burst_refuses_callers_and_leaves_reservations_that_are_larger() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut callers = [Caller::new(&bucket, 3), Caller::new(&bucket, 6)];
     let reservation = bucket.reserve(1).unwrap();
     drop(reservation);
@@ -122,7 +122,7 @@ fn a_lower_burst_refuses_callers_and_leaves_reservations_that_are_larger() {
 #[test]
 fn a_rate_that_is_raised_leaves_the_instant_and_charges_the_cost() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(6).unwrap();
     bucket.reconfigure(quota!(100_000 / second, burst 10), Carry::Keep);
@@ -160,7 +160,7 @@ fn callers_behind_a_reservation_are_foreseen_as_they_are_due_after_the_rate_was_
 #[test]
 fn a_reset_grants_what_is_waited_for_and_leaves_what_is_reserved_in_line() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(3).unwrap();
     bucket.reset();
@@ -174,7 +174,7 @@ fn a_reset_grants_what_is_waited_for_and_leaves_what_is_reserved_in_line() {
 fn a_reservation_behind_a_clock_that_is_set_back_is_charged_no_more_than_its_cost() {
     let clock = ManualClock::new();
     clock.set_nanos(3_600_000_000_000);
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let reservation = bucket.reserve(3).unwrap();
     clock.set_nanos(0);
@@ -207,7 +207,7 @@ fn callers_behind_a_reservation_are_foreseen_as_they_are_due_after_the_clock_was
 fn reservations_are_told_the_last_instants_of_a_clock() {
     let clock = ManualClock::new();
     clock.set_nanos(u64::MAX - 6_000_000);
-    let bucket = bucket(&clock);
+    let bucket = empty_bucket(&clock);
     let mut caller = Caller::new(&bucket, 4);
     let told = [2, 1].map(|permits| bucket.reserve(permits).unwrap());
     assert_eq!(told.each_ref().map(Reservation::at_nanos), [u64::MAX, u64::MAX]);

@@ -1,0 +1,141 @@
+//! Callers in line for a bucket, beside what `any_line.rs` says of all lines, `random.rs` of their grants and `least.rs` of
+//! their waits.
+
+use std::future::Future;
+use std::task::Poll;
+
+use sluicegate::wait::{AcquireError, Waiting};
+use sluicegate::{Denied, ManualClock, TokenBucket, Wait, quota};
+
+use super::support::{Caller, MILLI, NoTimer, assert_every_verb_denied, empty_bucket};
+
+#[test]
+fn callers_are_granted_in_order_each_at_its_instant() {
+    let clock = ManualClock::new();
+    let bucket = empty_bucket(&clock);
+    // The third wants least, and gets it last.
+    let mut callers = [5, 10, 1].map(|permits| Caller::new(&bucket, permits));
+    let mut granted_at = [None; 3];
+    for now in 0..=20 {
+        // The last one asks first.
+        for (caller, granted_at) in callers.iter_mut().zip(&mut granted_at).rev() {
+            if granted_at.is_none() && caller.is_granted() {
+                *granted_at = Some(now);
+            }
+        }
+        clock.advance(MILLI);
+    }
+    // When the last one asks it settles for all; the others are told in the same round.
+    assert_eq!(granted_at, [Some(5), Some(15), Some(16)]);
+}
+
+#[test]
+fn a_caller_that_asks_settles_for_those_ahead_and_wakes_each_once() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 4), &clock);
+    bucket.try_acquire(4).unwrap();
+    let mut callers = [1, 2, 1].map(|permits| Caller::new(&bucket, permits));
+    clock.advance(4 * MILLI);
+    assert!(callers[2].is_granted());
+    assert_eq!(callers.each_ref().map(Caller::woken), [1, 1, 0]);
+    assert!(callers[0].is_granted() && callers[1].is_granted());
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 0);
+}
+
+#[test]
+fn a_request_that_can_be_granted_does_not_wait() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 4), &clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let Poll::Ready(Ok(grant)) = caller.poll() else { panic!("not granted") };
+    assert_eq!((grant.permits(), grant.remaining()), (4, 0));
+    assert!(caller.is_granted(), "the answer stays");
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 0);
+    assert!(Caller::new(&bucket, 0).is_granted());
+}
+
+#[test]
+fn no_verb_overtakes_a_caller_in_line() {
+    let clock = ManualClock::new();
+    let bucket = empty_bucket(&clock);
+    let mut caller = Caller::new(&bucket, 10);
+    clock.advance(5 * MILLI);
+    assert_every_verb_denied(&bucket);
+    assert!(bucket.lease(1).is_err() && bucket.lease_exact(1).is_err());
+    assert_eq!(bucket.drain().permits(), 0);
+    clock.advance(5 * MILLI);
+    assert!(caller.is_granted());
+    clock.advance(MILLI);
+    assert!(bucket.try_acquire(1).is_ok());
+}
+
+#[test]
+fn a_denial_tells_the_wait_until_the_line_has_passed() {
+    let clock = ManualClock::new();
+    let bucket = empty_bucket(&clock);
+    let _callers = [4, 9].map(|permits| Caller::new(&bucket, permits));
+    assert_eq!((bucket.line().waiters(), bucket.line().permits()), (2, 13));
+    clock.advance(2 * MILLI);
+    let denied = bucket.try_acquire(3).unwrap_err();
+    assert_eq!(denied.retry_after(), Some(14 * MILLI));
+    assert_eq!(denied.remaining(), Some(2));
+    let denied = bucket.try_acquire_up_to(3).unwrap_err();
+    assert_eq!(denied.retry_after(), Some(12 * MILLI));
+    assert_eq!(bucket.try_acquire(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
+}
+
+#[test]
+fn a_caller_that_is_due_by_its_deadline_is_granted_even_if_it_wakes_later() {
+    let clock = ManualClock::new();
+    let bucket = empty_bucket(&clock);
+    let mut caller = Caller::with_timeout(&bucket, 4, 4 * MILLI);
+    clock.advance(40 * MILLI);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn a_caller_whose_turn_is_put_off_beyond_its_deadline_is_refused() {
+    let clock = ManualClock::new();
+    let bucket = empty_bucket(&clock);
+    let mut caller = Caller::with_timeout(&bucket, 4, 4 * MILLI);
+    bucket.force(1).unwrap();
+    clock.advance(4 * MILLI);
+    assert_eq!(caller.error(), Some(AcquireError::TimedOut { retry_after: MILLI }));
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 3);
+}
+
+/// A waker that owns a caller in the same line: to drop the one is to drop the other.
+struct OwnsAnother {
+    _other: std::sync::Mutex<Option<Waiting<'static, NoTimer>>>,
+}
+
+impl std::task::Wake for OwnsAnother {
+    fn wake(self: std::sync::Arc<Self>) {}
+}
+
+#[test]
+fn a_waker_may_drop_another_caller_of_the_line() {
+    let clock: &ManualClock = Box::leak(Box::default());
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
+    let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
+    for outcome in 0..4 {
+        bucket.drain();
+        let mut other = bucket.acquire(1).timer(NoTimer);
+        let noop = std::task::Waker::noop();
+        let mut first = std::pin::pin!(bucket.acquire(1).timer(NoTimer));
+        // In line, and then owned by the waker of the first.
+        let context = &mut std::task::Context::from_waker(noop);
+        assert!(std::pin::Pin::new(&mut other).poll(context).is_pending());
+        let owner = OwnsAnother { _other: std::sync::Mutex::new(Some(other)) };
+        let waker = std::task::Waker::from(std::sync::Arc::new(owner));
+        assert!(first.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        match outcome {
+            0 => assert!(first.as_mut().poll(context).is_pending(), "another waker"),
+            1 => bucket.reset(),
+            2 => first.set(bucket.acquire(0).timer(NoTimer)),
+            _ => bucket.line().close(),
+        }
+    }
+    assert!(bucket.line().waiters() <= 1);
+}
