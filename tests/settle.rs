@@ -15,7 +15,6 @@ mod all_or_none;
 mod beside_a_line;
 mod bound;
 mod changes;
-mod composites;
 mod histories;
 mod keys;
 mod owned;
@@ -39,20 +38,6 @@ fn remaining<C: Clock>(bucket: &SettleableBucket<C>) -> u64 {
 }
 
 #[test]
-fn what_was_not_used_is_there_for_others_whatever_was_taken_since() {
-    let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    let first = bucket.try_acquire_settleable(4).unwrap();
-    let second = bucket.try_acquire_settleable(6).unwrap();
-    assert_eq!(bucket.try_acquire(1).unwrap_err().remaining(), Some(0));
-    first.settle(1).unwrap();
-    assert_eq!(remaining(&bucket), 3);
-    second.settle(6).unwrap();
-    assert_eq!(bucket.try_acquire(3).unwrap().remaining(), 0);
-    assert!(bucket.try_acquire(1).is_err());
-}
-
-#[test]
 fn if_nothing_has_been_taken_since_nothing_is_lost() {
     let clock = ManualClock::new();
     let bucket = ten(&clock);
@@ -64,28 +49,6 @@ fn if_nothing_has_been_taken_since_nothing_is_lost() {
     clock.advance(SECOND / 2);
     estimate.settle(3).unwrap();
     assert_eq!(remaining(&bucket), 10);
-}
-
-#[test]
-fn a_dropped_estimate_keeps_its_charge() {
-    let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    drop(bucket.try_acquire_settleable(4));
-    assert_eq!(remaining(&bucket), 6);
-}
-
-#[test]
-fn no_more_is_given_back_than_was_taken() {
-    let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    let mut estimate = bucket.try_acquire_settleable(4).unwrap();
-    let _later = bucket.try_acquire_settleable(6).unwrap();
-    estimate.give_back(3);
-    estimate.give_back(u64::MAX);
-    estimate.give_back(1);
-    assert_eq!((estimate.permits(), estimate.grant().permits()), (0, 4));
-    estimate.settle(0).unwrap();
-    assert_eq!(remaining(&bucket), 4);
 }
 
 /// Full three quarters of the fill time after the bucket was empty, less what is earned in as
@@ -169,17 +132,6 @@ fn what_was_given_back_is_not_taken_in_debt() {
     assert_eq!((denied.balance(), denied.retry_after()), (Some(-1), Some(SECOND / 10)));
     clock.advance(SECOND / 10);
     assert!(bucket.try_acquire(2).is_ok());
-}
-
-#[test]
-fn an_estimate_of_more_than_the_burst_is_refused_for_good() {
-    let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    for permits in [11, 1 << 40, u64::MAX] {
-        let denied = bucket.try_acquire_settleable(permits).unwrap_err();
-        assert_eq!(denied, Denied::TooLarge { limit: 10, which: 0 });
-    }
-    assert_eq!(remaining(&bucket), 10);
 }
 
 /// Nothing is earned while the clock stands still, so only what is given back is shorter than the

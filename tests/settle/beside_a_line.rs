@@ -5,20 +5,16 @@
 //! * what callers behind a line are told is the time that it takes, also after a debt.
 
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
 use sluicegate::settle::Settle;
-use sluicegate::wait::{Queued, Timer, Waiting};
+use sluicegate::wait::Queued;
 use sluicegate::*;
 
 use crate::support::cases::cases;
+use crate::wait::support::Caller;
 
 const STEP: Duration = Duration::from_millis(10);
 
@@ -28,56 +24,35 @@ fn tokens(clock: &ManualClock, quota: Quota) -> Tokens<'_> {
     Queued::with_clock(SettleableBucket::with_clock(quota, clock), clock)
 }
 
-/// Notes for how long a caller would sleep.
-#[derive(Clone, Default)]
-struct Noted(Arc<Mutex<Duration>>);
-
-impl Timer for Noted {
-    type Sleep = std::future::Pending<()>;
-
-    fn sleep(&self, duration: Duration) -> std::future::Pending<()> {
-        *self.0.lock().unwrap() = duration;
-        std::future::pending()
-    }
-}
-
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Woken>) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 /// A caller in line, which asks again when it is woken, or has slept.
 struct Asleep<'a> {
-    future: Pin<Box<Waiting<'a, Noted>>>,
-    noted: Noted,
-    woken: Arc<Woken>,
+    caller: Caller<'a>,
+    woken: usize,
     wakes_nanos: u64,
 }
 
 impl<'a> Asleep<'a> {
     /// Returns a caller that has to wait.
     fn new(limiter: &'a Tokens<'_>, permits: u64, now_nanos: u64) -> Option<Asleep<'a>> {
-        let noted = Noted::default();
-        let future = Box::pin(limiter.acquire(permits).timer(noted.clone()));
-        let woken = Arc::default();
-        let mut caller = Asleep { future, noted, woken, wakes_nanos: now_nanos };
-        caller.waits(now_nanos).then_some(caller)
+        let caller = Caller::new(limiter, permits);
+        let is_waiting = !caller.was_told();
+        let mut asleep = Asleep { caller, woken: 0, wakes_nanos: 0 };
+        asleep.sleep(now_nanos);
+        is_waiting.then_some(asleep)
+    }
+
+    fn sleep(&mut self, now_nanos: u64) {
+        self.wakes_nanos = now_nanos + (self.caller.sleeps_for().as_nanos() as u64).max(1);
     }
 
     fn waits(&mut self, now_nanos: u64) -> bool {
-        while self.woken.0.swap(false, Relaxed) || self.wakes_nanos <= now_nanos {
-            let waker = Waker::from(Arc::clone(&self.woken));
-            if let Poll::Ready(answer) = self.future.as_mut().poll(&mut Context::from_waker(&waker))
-            {
-                answer.unwrap();
+        while self.caller.woken() > self.woken || self.wakes_nanos <= now_nanos {
+            self.woken = self.caller.woken();
+            if self.caller.is_granted() {
                 return false;
             }
-            let sleeps = self.noted.0.lock().unwrap().as_nanos() as u64;
-            self.wakes_nanos = now_nanos + sleeps.max(1);
+            assert!(self.caller.is_waiting());
+            self.sleep(now_nanos);
         }
         true
     }
@@ -175,16 +150,12 @@ fn told_behind_a_line(
     used: u64,
 ) -> Result<(), TestCaseError> {
     tokens.try_acquire_settleable(100).unwrap().settle(used).unwrap();
-    let mut line: VecDeque<_> = (0..callers).map(|_| Box::pin(tokens.acquire(1))).collect();
-    let mut context = Context::from_waker(Waker::noop());
-    let mut poll = |caller: &mut Pin<Box<Waiting<'_>>>| caller.as_mut().poll(&mut context);
-    for caller in &mut line {
-        assert!(poll(caller).is_pending());
-    }
+    let mut line: VecDeque<_> = (0..callers).map(|_| Caller::new(tokens, 1)).collect();
+    assert!(!line.iter().any(Caller::was_told));
     let told = tokens.try_acquire(1).unwrap_err().retry_after().unwrap();
     let began_nanos = clock.now_nanos();
     loop {
-        while line.front_mut().is_some_and(|caller| poll(caller).is_ready()) {
+        while line.front_mut().is_some_and(Caller::is_granted) {
             line.pop_front();
         }
         if line.is_empty() && tokens.try_acquire(1).is_ok() {
@@ -250,15 +221,12 @@ fn a_debt_that_was_paid_makes_no_wait_longer() {
     let mut told = Vec::new();
     for used in [100, 1_000, 100] {
         let estimate = tokens.try_acquire_settleable(100).unwrap();
-        let mut callers: Vec<_> = (0..150).map(|_| Box::pin(tokens.acquire(1))).collect();
-        let mut context = Context::from_waker(Waker::noop());
-        for caller in &mut callers {
-            assert!(caller.as_mut().poll(&mut context).is_pending());
-        }
+        let mut callers: Vec<_> = (0..150).map(|_| Caller::new(&tokens, 1)).collect();
+        assert!(!callers.iter().any(Caller::was_told));
         told.push(tokens.try_acquire(1).unwrap_err().retry_after().unwrap());
         estimate.settle(used).unwrap();
         while !callers.is_empty() {
-            callers.retain_mut(|it| it.as_mut().poll(&mut context).is_pending());
+            callers.retain_mut(Caller::is_waiting);
             clock.advance(STEP);
         }
         clock.advance(Duration::from_secs(1_000));

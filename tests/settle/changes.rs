@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::bucket::{Carry, SettleableBucket, Snapshot};
 use sluicegate::*;
 
-use super::{SECOND, remaining, ten};
+use super::{remaining, ten};
 
 #[test]
 fn a_change_of_the_terms_ends_what_was_given_back_and_what_could_be() {
@@ -36,22 +36,6 @@ fn a_change_of_the_terms_ends_what_was_given_back_and_what_could_be() {
             assert_eq!(remaining(&bucket), 1, "{quota} {carry:?}");
         }
     }
-}
-
-#[test]
-fn a_reset_bucket_is_full_and_no_fuller() {
-    let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    let early = bucket.try_acquire_settleable(4).unwrap();
-    let late = bucket.try_acquire_settleable(6).unwrap();
-    early.settle(0).unwrap();
-    bucket.reset();
-    late.settle(0).unwrap();
-    assert_eq!(remaining(&bucket), 10);
-    assert_eq!(bucket.drain().permits(), 10);
-    assert!(bucket.try_acquire(1).is_err());
-    clock.advance(SECOND / 10);
-    assert_eq!(bucket.drain().permits(), 1);
 }
 
 /// Whatever it changes, and if it is nothing.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::bucket::SettleableBucket;
+use sluicegate::compose::All;
 use sluicegate::settle::Receipt;
 use sluicegate::*;
 
@@ -80,4 +81,17 @@ fn a_lease_gives_back_as_an_estimate_does_whatever_has_happened_since() {
         drop(lease);
         assert_eq!(bucket.peek(0).unwrap().remaining(), 5);
     }
+}
+
+#[test]
+fn a_composite_that_fails_gives_back_whatever_was_taken_since() {
+    let clock = ManualClock::new();
+    let buckets = [(); 2].map(|()| SettleableBucket::with_clock(quota!(10 / second), &clock));
+    let all = All::new(buckets.each_ref()).unwrap();
+    let receipt = all.try_acquire_revocable(4).unwrap();
+    for bucket in &buckets {
+        bucket.try_acquire(5).unwrap();
+    }
+    assert!(receipt.give_back());
+    assert_eq!(all.try_acquire_up_to(10).unwrap().permits(), 5);
 }

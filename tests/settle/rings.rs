@@ -17,27 +17,6 @@ fn left(limiter: &impl Limiter) -> u64 {
     limiter.peek(0).map_or(0, |grant| grant.remaining())
 }
 
-#[test]
-fn what_was_not_used_is_there_at_once_and_leaves_with_its_slot() {
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(6).unwrap();
-    clock.advance(SLOT * 2);
-    ring.try_acquire(4).unwrap();
-    assert!(ring.try_acquire(1).is_err());
-    assert_eq!(estimate.settle(1).unwrap().given_back(), 5);
-    assert_eq!(left(&ring), 5);
-    let taken = ring.try_acquire_settleable(5).unwrap();
-    assert_eq!(left(&ring), 0);
-    // The one that was kept leaves with its slot, and nothing else does.
-    clock.advance(SLOT * 3);
-    assert_eq!(left(&ring), 1);
-    assert_eq!(taken.settle(2).unwrap().given_back(), 3);
-    assert_eq!(left(&ring), 4);
-    clock.advance(SLOT * 2);
-    assert!(ring.is_idle());
-}
-
 /// The reading of a caller that is held up may be from before that of the settlement.
 #[test]
 fn what_is_given_back_by_a_later_reading_is_there_for_an_earlier_one() {
@@ -50,33 +29,6 @@ fn what_is_given_back_by_a_later_reading_is_there_for_an_earlier_one() {
     assert_eq!(left(&ring), 9);
     ring.try_acquire(9).unwrap();
     assert!(ring.try_acquire(1).is_err());
-}
-
-#[test]
-fn an_estimate_is_settled_too_late_when_its_slot_has_left() {
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let [early, late] = [4, 5].map(|permits| ring.try_acquire_settleable(permits).unwrap());
-    clock.advance_nanos(5 * SLOT.as_nanos() as u64 - 1);
-    assert_eq!(early.settle(0).unwrap().given_back(), 4);
-    assert_eq!(left(&ring), 5);
-    clock.advance(Duration::from_nanos(1));
-    assert_eq!(late.settle(1).unwrap().lost(), 4);
-    assert_eq!(left(&ring), 10);
-}
-
-#[test]
-fn what_was_used_beyond_counts_now_and_may_exceed_the_limit() {
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(6).unwrap();
-    clock.advance(SLOT * 3);
-    assert_eq!(estimate.settle(13).unwrap().taken_beyond(), 7);
-    assert_eq!(ring.try_acquire(1).unwrap_err().retry_after(), Some(SLOT * 2));
-    clock.advance(SLOT * 2);
-    assert_eq!(left(&ring), 3);
-    clock.advance(SLOT * 3);
-    assert_eq!(left(&ring), 10);
 }
 
 #[test]
@@ -164,47 +116,6 @@ fn a_snapshot_has_what_was_kept() {
     other.restore(&ring.snapshot(), Duration::ZERO);
     clock.advance(SLOT * 4);
     assert_eq!((left(&ring), left(&other)), (8, 8));
-}
-
-#[test]
-fn a_caller_in_line_is_granted_what_comes_back() {
-    use std::future::Future;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(6).unwrap();
-    ring.try_acquire(4).unwrap();
-    clock.advance(SLOT);
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut waiting = pin!(ring.acquire(5));
-    assert!(waiting.as_mut().poll(&mut cx).is_pending());
-    assert_eq!(estimate.settle(2).unwrap().given_back(), 4);
-    assert!(waiting.as_mut().poll(&mut cx).is_pending());
-    ring.try_acquire_settleable(0).unwrap().settle(1).unwrap();
-    clock.advance(SLOT * 4);
-    assert!(matches!(waiting.as_mut().poll(&mut cx), Poll::Ready(Ok(_))));
-    assert_eq!(left(&ring), 4);
-}
-
-#[test]
-fn a_caller_in_line_goes_when_enough_has_come_back() {
-    use std::future::Future;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    let clock = ManualClock::new();
-    let ring = ring(&clock);
-    let estimate = ring.try_acquire_settleable(10).unwrap();
-    clock.advance(SLOT);
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut waiting = pin!(ring.acquire(5));
-    assert!(waiting.as_mut().poll(&mut cx).is_pending());
-    assert_eq!(estimate.settle(3).unwrap().given_back(), 7);
-    // Granted by the settlement.
-    assert_eq!(left(&ring), 2);
-    assert!(matches!(waiting.as_mut().poll(&mut cx), Poll::Ready(Ok(_))));
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
-//! Windows whose grants are settled: all, and those of one word.
+//! Windows whose grants are settled: all, those of one word, and what they have in common with a bucket.
 
 use std::time::Duration;
 
+use sluicegate::bucket::SettleableBucket;
 #[cfg(feature = "calendar")]
 use sluicegate::calendar::{Budget, Calendar, CalendarWindow, Weekday};
 use sluicegate::settle::{Settle, Settled};
@@ -46,14 +47,21 @@ fn all(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
     all
 }
 
+/// The same, and a bucket.
+fn every(clock: &ManualClock) -> Vec<(Box<dyn Settle + '_>, Duration)> {
+    let mut every = all(clock);
+    every.push((Box::new(SettleableBucket::with_clock(quota!(10 / minute), clock)), MINUTE));
+    every
+}
+
 fn remaining(limiter: &dyn Settle) -> u64 {
     limiter.peek(0).unwrap().remaining()
 }
 
 #[test]
-fn what_was_not_used_is_there_for_others_in_the_same_window_whatever_was_taken_since() {
+fn what_was_not_used_is_there_for_others_whatever_was_taken_since() {
     let clock = ManualClock::new();
-    for (window, _) in all(&clock) {
+    for (window, _) in every(&clock) {
         let first = window.try_acquire_settleable(4).unwrap();
         let second = window.try_acquire_settleable(6).unwrap();
         assert!(window.try_acquire(1).is_err());
@@ -68,7 +76,7 @@ fn what_was_not_used_is_there_for_others_in_the_same_window_whatever_was_taken_s
 #[test]
 fn what_was_used_beyond_the_estimate_exceeds_the_limit_until_the_window_ends() {
     let clock = ManualClock::new();
-    for (window, length) in all(&clock) {
+    for (window, length) in every(&clock) {
         let estimate = window.try_acquire_settleable(6).unwrap();
         window.try_acquire(4).unwrap();
         assert!(settled(0, 0, 3)(estimate.settle(9).unwrap()));
@@ -100,48 +108,9 @@ fn an_estimate_is_settled_too_late_for_the_window_that_was_charged() {
 }
 
 #[test]
-fn a_sliding_counter_takes_back_what_it_counts_of_the_window_before() {
-    let clock = ManualClock::new();
-    let counter = SlidingCounter::with_clock(rate!(10 / minute), &clock).unwrap();
-    let estimate = counter.try_acquire_settleable(8).unwrap();
-    clock.advance(MINUTE * 5 / 4);
-    assert_eq!(remaining(&counter), 4);
-    assert!(settled(4, 0, 0)(estimate.settle(4).unwrap()));
-    assert_eq!(remaining(&counter), 7);
-    let estimate = counter.try_acquire_settleable(7).unwrap();
-    clock.advance(MINUTE);
-    // 7 * 0.75 = 5.25 of the window before.
-    assert_eq!(remaining(&counter), 4);
-    counter.try_acquire(1).unwrap();
-    assert!(settled(7, 0, 0)(estimate.settle(0).unwrap()));
-    assert_eq!(remaining(&counter), 9);
-}
-
-#[test]
-fn a_window_from_the_first_that_was_given_back_has_not_begun() {
-    let clock = ManualClock::new();
-    let window = WindowFromFirst::with_clock(rate!(10 / minute), &clock).unwrap();
-    let estimate = window.try_acquire_settleable(10).unwrap();
-    clock.advance(MINUTE / 2);
-    assert!(settled(10, 0, 0)(estimate.settle(0).unwrap()));
-    window.try_acquire(10).unwrap();
-    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(MINUTE));
-}
-
-#[test]
-fn what_is_used_beyond_begins_a_window_from_the_first() {
-    let clock = ManualClock::new();
-    let window = WindowFromFirst::with_clock(rate!(10 / minute), &clock).unwrap();
-    let estimate = window.try_acquire_settleable(0).unwrap();
-    clock.advance(MINUTE / 2);
-    assert!(settled(0, 0, 10)(estimate.settle(10).unwrap()));
-    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(MINUTE));
-}
-
-#[test]
 fn no_more_is_given_back_than_was_taken() {
     let clock = ManualClock::new();
-    for (window, _) in all(&clock) {
+    for (window, _) in every(&clock) {
         let mut estimate = window.try_acquire_settleable(4).unwrap();
         window.try_acquire(6).unwrap();
         assert_eq!(estimate.give_back(3), 3);
@@ -156,7 +125,7 @@ fn no_more_is_given_back_than_was_taken() {
 #[test]
 fn a_dropped_estimate_keeps_its_charge() {
     let clock = ManualClock::new();
-    for (window, _) in all(&clock) {
+    for (window, _) in every(&clock) {
         drop(window.try_acquire_settleable(4));
         assert_eq!(remaining(&window), 6);
     }
@@ -270,9 +239,9 @@ fn what_is_given_back_after_the_numbers_went_round_is_lost() {
 }
 
 #[test]
-fn an_estimate_of_more_than_any_window_grants_is_refused_for_good() {
+fn an_estimate_of_more_than_can_be_granted_is_refused_for_good() {
     let clock = ManualClock::new();
-    for (window, _) in all(&clock) {
+    for (window, _) in every(&clock) {
         for permits in [11, 1 << 40, u64::MAX] {
             let denied = window.try_acquire_settleable(permits).unwrap_err();
             assert_eq!(denied, Denied::TooLarge { limit: 10, which: 0 });

@@ -1,6 +1,7 @@
 //! Wrappers whose limiter is settled through them.
 
 use super::*;
+use crate::wait::support::Caller;
 
 fn window(clock: &ManualClock) -> FixedWindow<&ManualClock> {
     FixedWindow::with_clock(rate!(10 / minute), clock).unwrap()
@@ -88,32 +89,14 @@ fn a_settlement_of_an_estimate_that_keeps_its_limiter_is_counted() {
 
 #[test]
 fn what_a_queued_limiter_is_given_back_wakes_its_line() {
-    use std::future::Future;
-    use std::pin::pin;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Poll, Wake, Waker};
-
-    struct Woken(AtomicUsize);
-    impl Wake for Woken {
-        fn wake(self: Arc<Woken>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
     let clock = ManualClock::new();
     let queued = Queued::with_clock(window(&clock), &clock);
     let estimate = queued.try_acquire_settleable(10).unwrap();
-    let woken = Arc::new(Woken(AtomicUsize::new(0)));
-    let waker = Waker::from(Arc::clone(&woken));
-    let mut cx = Context::from_waker(&waker);
-    let mut waiting = pin!(queued.acquire(4));
-    assert!(waiting.as_mut().poll(&mut cx).is_pending());
+    let mut waiting = Caller::new(&queued, 4);
     // Those in line go first.
-    assert!(queued.try_acquire_settleable(1).is_err());
-    let woken_before = woken.0.load(Ordering::Relaxed);
+    assert!(waiting.is_waiting() && queued.try_acquire_settleable(1).is_err());
+    let woken = waiting.woken();
     assert_eq!(estimate.settle(6).unwrap().given_back(), 4);
-    assert!(woken.0.load(Ordering::Relaxed) > woken_before);
-    assert!(matches!(waiting.as_mut().poll(&mut cx), Poll::Ready(Ok(_))));
+    assert!(waiting.woken() > woken && waiting.is_granted());
     assert!(queued.try_acquire_settleable(1).is_err());
 }
