@@ -38,7 +38,6 @@ mod jumps;
 mod meddled;
 mod races;
 mod random;
-mod receipts;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -1,6 +1,6 @@
 //! Keyed limiters:
 //!
-//! * every verb, on a clock that is moved by hand;
+//! * keys that are known or not, on a clock that is moved by hand;
 //! * any limiter for a key, tiers, and debts;
 //! * `keyed/replay.rs`: the same answers as a map of buckets that forgets nothing;
 //! * `keyed/batch.rs`: many keys at once;
@@ -76,37 +76,6 @@ fn what_takes_nothing_makes_no_key_known() {
     assert_eq!(users.force(&1, 0).unwrap().permits(), 0);
     users.reset(&1);
     assert!(!users.remove(&1) && !users.contains(&1) && users.is_empty());
-}
-
-#[test]
-fn a_part_all_and_more_than_all_can_be_taken() {
-    let clock = ManualClock::new();
-    let users = keyed::<u64>(quota!(4 / second), &clock);
-    assert_eq!(users.try_acquire_up_to(&1, 3).unwrap().permits(), 3);
-    assert_eq!(users.try_acquire_up_to(&1, u64::MAX).unwrap().permits(), 1);
-    assert!(users.try_acquire_up_to(&1, 1).is_err());
-    assert_eq!(users.force(&1, 4).unwrap().ready_after(), SECOND);
-    assert!(matches!(users.force(&1, 1), Err(Denied::Wait(_))));
-    assert!(matches!(users.force(&1, 9), Err(Denied::TooLarge { limit: 8, .. })));
-    assert_eq!(users.drain(&2).unwrap().permits(), 4);
-    assert_eq!(users.drain(&2).unwrap().permits(), 0);
-    assert_eq!(users.drain(&1).unwrap().permits(), 0);
-    assert_eq!(users.peek(&1, 1).unwrap_err().retry_after(), Some(SECOND * 5 / 4));
-}
-
-#[test]
-fn a_key_that_is_reset_or_removed_is_full() {
-    let clock = ManualClock::new();
-    let users = keyed::<u64>(quota!(4 / second), &clock);
-    for key in [1, 2] {
-        users.force(&key, 7).unwrap();
-    }
-    users.reset(&1);
-    assert!(users.contains(&1) && users.remove(&2) && !users.remove(&2));
-    for key in [1, 2] {
-        assert_eq!(users.peek(&key, 0).unwrap().remaining(), 4);
-    }
-    assert_eq!(users.len(), 1);
 }
 
 #[test]

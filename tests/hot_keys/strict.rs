@@ -97,7 +97,7 @@ fn a_wait_is_enough_if_what_is_in_the_seat_is_lost_before() {
 
 /// Has limiters refuse a permit that takes 3.6 seconds to earn, in a call between whose readings
 /// `step_nanos` pass.
-fn refuse_slowly(step_nanos: u64, check: impl Fn(Kind, &dyn Hot, &Chosen)) {
+fn refuse_slowly(step_nanos: u64, check: impl Fn(Kind, &dyn Hot, &Chosen, Denied)) {
     for kind in [Kind::Keyed, Kind::Table] {
         let clock = Chosen::at(SECOND);
         with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
@@ -105,16 +105,16 @@ fn refuse_slowly(step_nanos: u64, check: impl Fn(Kind, &dyn Hot, &Chosen)) {
             take_all(limiter, &[0], 1);
             limiter.touch();
             clock.step(step_nanos);
-            assert!(limiter.ask_at(0, 1, 1).is_err());
+            let denied = limiter.ask_at(0, 1, 1).unwrap_err();
             clock.step(0);
-            check(kind, limiter, &clock);
+            check(kind, limiter, &clock, denied);
         });
     }
 }
 
 #[test]
 fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
-    refuse_slowly(100 * MS, |kind, limiter, clock| {
+    refuse_slowly(100 * MS, |kind, limiter, clock, _| {
         let remembered = limiter.ask_at(0, 1, 1).unwrap_err();
         clock.pass(remembered.retry_after().unwrap().as_nanos() as u64);
         let again = limiter.ask_at(0, 1, 1);
@@ -125,22 +125,9 @@ fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
 /// More time passes than the wait that the call ends with.
 #[test]
 fn a_denial_is_not_remembered_if_its_time_has_passed_within_the_call() {
-    refuse_slowly(1_500 * MS, |kind, limiter, clock| {
+    refuse_slowly(1_500 * MS, |kind, limiter, clock, _| {
         clock.pass(3_600 * MS);
         assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
-    });
-}
-
-#[test]
-fn a_grant_from_another_place_tells_the_limit_too() {
-    with_each(QUOTA, 2, |kind, limiter, _| {
-        heat(limiter, 0, 1);
-        assert!(limiter.ask_at(0, 1, 1).is_ok() && limiter.ask_at(0, 1, 1).is_ok());
-        limiter.drain(1);
-        heat(limiter, 1, 1);
-        let grant = limiter.ask_at(1, 1, 1).unwrap();
-        assert_eq!(grant.limit(), 1_000, "{kind:?}");
-        assert_eq!(grant.reset_after().as_nanos(), 1_000_000_000, "{kind:?}");
     });
 }
 
@@ -193,7 +180,9 @@ fn a_caller_takes_single_permits_from_elsewhere_once_the_key_has_a_seat_where_it
         limiter.drain(1);
         assert!(limiter.ask_at(1, 1, 1).is_err(), "{kind:?}");
         heat(limiter, 1, 1);
-        assert!(limiter.ask_at(1, 1, 1).is_ok(), "{kind:?}");
+        let grant = limiter.ask_at(1, 1, 1).unwrap();
+        assert_eq!(grant.limit(), 1_000, "{kind:?}: the limit is told too");
+        assert_eq!(grant.reset_after().as_nanos(), 1_000_000_000, "{kind:?}");
     });
 }
 
@@ -223,25 +212,19 @@ fn an_observer_is_told_of_a_request_for_nothing_only_if_the_store_tells_it() {
     let told = Told::<u64>::default();
     let count = || told.0.lock().unwrap().len();
     let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).observer(&told);
-    let limiter = HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap();
-    assert!(limiter.store().try_acquire(&1, 0).is_ok());
+    let table = HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap();
+    assert!(table.store().try_acquire(&1, 0).is_ok());
     let by_table = count();
-    assert!(limiter.ask_at(0, 1, 0).is_ok());
+    assert!(table.ask_at(0, 1, 0).is_ok());
     assert_eq!(count(), 2 * by_table);
-}
-
-#[test]
-fn a_keyed_store_and_its_hot_keys_tell_the_same_of_a_request_for_nothing() {
-    let clock = Chosen::at(SECOND);
-    let told = Told::<u64>::default();
-    let count = || told.0.lock().unwrap().len();
     let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();
-    let limiter = HotKeys::with_places(keyed, 1).unwrap();
-    assert!(limiter.store().try_acquire(&1, 0).is_ok());
-    let by_store = count();
-    assert!(limiter.ask_at(0, 1, 0).is_ok());
-    assert_eq!(count(), 2 * by_store);
+    let keyed = HotKeys::with_places(keyed, 1).unwrap();
+    let before = count();
+    assert!(keyed.store().try_acquire(&1, 0).is_ok());
+    let by_store = count() - before;
+    assert!(keyed.ask_at(0, 1, 0).is_ok());
+    assert_eq!(count() - before, 2 * by_store);
 }
 
 #[test]
@@ -270,22 +253,13 @@ fn a_key_that_was_never_asked_for_is_not_hot_whatever_its_hash() {
 /// The next call may come before the wait that was told is over.
 #[test]
 fn a_refusal_that_took_long_is_remembered_no_longer_than_the_store_would_refuse() {
-    for kind in [Kind::Keyed, Kind::Table] {
-        let clock = Chosen::at(SECOND);
-        with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
-            heat(limiter, 0, 1);
-            take_all(limiter, &[0], 1);
-            limiter.touch();
-            let step = 100 * MS;
-            clock.step(step);
-            let wait = limiter.ask_at(0, 1, 1).unwrap_err().retry_after().unwrap();
-            // The last reading but one was the store's.
-            let asked_nanos = clock.next() - 2 * step;
-            clock.step(0);
-            clock.set(asked_nanos + wait.as_nanos() as u64);
-            assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
-        });
-    }
+    let step = 100 * MS;
+    refuse_slowly(step, |kind, limiter, clock, denied| {
+        // The last reading but one was the store's.
+        let asked_nanos = clock.next() - 2 * step;
+        clock.set(asked_nanos + denied.retry_after().unwrap().as_nanos() as u64);
+        assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
+    });
 }
 
 #[test]

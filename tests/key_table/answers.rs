@@ -1,11 +1,10 @@
-//! Every verb, one after the other.
+//! The answers of a table, and what its receipts give back, beside the random calls of `random.rs`.
 
 use std::time::Duration;
 
-use sluicegate::keyed::TableEntry;
 use sluicegate::*;
 
-use super::{SECOND, builder, one_line, table};
+use super::{one_line, table};
 
 const TEN: Quota = quota!(10 / second);
 
@@ -29,42 +28,6 @@ fn each_key_has_a_burst_of_its_own_and_earns_it_back() {
         assert_eq!(table.try_acquire(&key, 1).unwrap_err().retry_after(), millis(50));
     }
     assert_eq!(table.occupancy().live, 20);
-}
-
-#[test]
-fn up_to_takes_what_is_there_and_at_least_one() {
-    let clock = ManualClock::new();
-    let table = table(TEN, &clock);
-    assert_eq!(table.try_acquire_up_to(&1, 4).unwrap().permits(), 4);
-    let grant = table.try_acquire_up_to(&1, u64::MAX).unwrap();
-    assert_eq!((grant.permits(), grant.remaining()), (6, 0));
-    assert_eq!(table.try_acquire_up_to(&1, 5).unwrap_err().retry_after(), millis(100));
-    clock.advance(Duration::from_millis(299));
-    assert_eq!(table.try_acquire_up_to(&1, 5).unwrap().permits(), 2);
-    assert_eq!(table.try_acquire_up_to(&2, u64::MAX).unwrap().permits(), 10);
-    assert_eq!(table.try_acquire_up_to(&3, 0).unwrap().permits(), 0);
-    assert_eq!(table.occupancy().live, 2);
-}
-
-#[test]
-fn a_look_writes_nothing_and_takes_no_place() {
-    let clock = ManualClock::new();
-    let table = one_line(TEN, &clock);
-    for key in 0..100 {
-        for permits in [0, 1, 10] {
-            let grant = table.peek(&key, permits).unwrap();
-            assert_eq!((grant.permits(), grant.remaining()), (permits, 10 - permits));
-        }
-        assert_eq!(table.peek(&key, 11), Err(Denied::TooLarge { limit: 10, which: 0 }));
-    }
-    assert_eq!(table.occupancy().live + table.occupancy().pending, 0);
-    table.try_acquire(&5, 7).unwrap();
-    let before: Vec<TableEntry> = table.iter().collect();
-    assert_eq!(table.peek(&5, 3).unwrap().remaining(), 0);
-    assert_eq!(table.peek(&5, 0).unwrap().remaining(), 3);
-    assert_eq!(table.peek(&5, 4).unwrap_err(), table.try_acquire(&5, 4).unwrap_err());
-    assert_eq!(table.iter().collect::<Vec<_>>(), before);
-    assert_eq!(table.full_events(), 0);
 }
 
 #[test]
@@ -131,18 +94,6 @@ fn a_receipt_gives_back_what_it_took_if_nothing_has_happened_since() {
 }
 
 #[test]
-fn the_first_grant_of_a_key_can_be_given_back_in_full() {
-    let clock = ManualClock::new();
-    let table = table(TEN, &clock);
-    for key in 0..10 {
-        assert!(table.try_acquire_revocable(&key, 10).unwrap().give_back());
-        assert_eq!(table.peek(&key, 0).unwrap().remaining(), 10);
-        assert_eq!(table.try_acquire(&key, 10).unwrap().remaining(), 0);
-        assert!(table.try_acquire(&key, 1).is_err());
-    }
-}
-
-#[test]
 fn a_key_can_be_taken_and_given_back_any_number_of_times_while_the_clock_stands() {
     let clock = ManualClock::new();
     let table = one_line(TEN, &clock);
@@ -151,34 +102,50 @@ fn a_key_can_be_taken_and_given_back_any_number_of_times_while_the_clock_stands(
     }
 }
 
+/// The word of a key may come back after a removal; what an old receipt then puts back is
+/// never older than a removal now would leave it.
 #[test]
-fn a_tier_has_a_burst_and_a_rate_of_its_own_to_the_nanosecond() {
-    let clock = ManualClock::at(3 * SECOND);
-    let table = builder(TEN, &clock)
-        .tier(quota!(1_000 / second, burst 50))
-        .tier(quota!(3 / minute, burst 3))
-        .keys(100)
-        .unwrap();
-    assert!(table.tier(3).is_none());
-    let tiers = [0, 1, 2].map(|number| table.tier(number).unwrap());
-    let rows = [(10, 100_000_000), (50, 1_000_000), (3, 20 * SECOND)];
-    for (number, (tier, (burst, nanos))) in std::iter::zip(tiers, rows).enumerate() {
-        let key = number as u64;
-        assert_eq!(tier.try_acquire(&key, burst).unwrap().remaining(), 0);
-        let denied = tier.try_acquire(&key, 1).unwrap_err();
-        assert_eq!(denied.retry_after(), Some(Duration::from_nanos(nanos)));
-        let too_large = Denied::TooLarge { limit: burst, which: 0 };
-        assert_eq!(tier.try_acquire(&key, burst + 1), Err(too_large));
-        clock.advance_nanos(nanos - 1);
-        assert!(tier.try_acquire(&key, 1).is_err());
-        clock.advance_nanos(1);
-        assert_eq!(tier.try_acquire_up_to(&key, burst).unwrap().permits(), 1);
-        clock.advance_nanos(nanos * burst);
-        assert_eq!(tier.peek(&key, 0).unwrap().remaining(), burst);
-        let answers = tier.try_acquire_batch(&[key, key], burst);
-        assert!(answers[0].is_ok() && answers[1].is_err());
-        assert!(tier.try_acquire_revocable(&(key + 10), 2).unwrap().give_back());
+fn a_receipt_from_before_a_removal_gives_back_a_burst_at_most() {
+    let clock = ManualClock::new();
+    let table = table(TEN, &clock);
+    for wait in [0, 50, 100, 900, 5_000] {
+        clock.advance(Duration::from_secs(60));
+        let receipt = table.try_acquire_revocable(&1, 10).unwrap();
+        table.remove(&1);
+        clock.advance(Duration::from_millis(wait));
+        let taken = table.try_acquire_up_to(&1, 10).unwrap().permits();
+        receipt.give_back();
+        let left = table.peek(&1, 0).unwrap().remaining();
+        assert!(left <= 10, "{left} after {taken}");
+        // Not older than it need be: a sweep and a new key leave it all in order.
+        table.sweep();
+        for key in 100..200 {
+            table.try_acquire(&key, 1).unwrap();
+        }
+        let more = table.try_acquire_up_to(&1, 10).map_or(0, |grant| grant.permits());
+        assert_eq!(more, left);
     }
+}
+
+/// The key's place is as after a removal: no other key has it until the key is full by every clock.
+#[test]
+fn a_full_key_that_is_given_back_is_as_one_that_was_just_removed() {
+    let clock = ManualClock::new();
+    let table = one_line(TEN, &clock);
+    table.try_acquire(&0, 10).unwrap();
+    // Full since long ago, when the others come.
+    clock.advance(Duration::from_secs(10));
+    for key in 1..8 {
+        table.try_acquire(&key, 10).unwrap();
+    }
+    assert!(table.try_acquire_revocable(&0, 10).unwrap().give_back());
+    assert_eq!(table.peek(&0, 0).unwrap().remaining(), 10);
+    let Err(Denied::Full { retry_after }) = table.try_acquire(&8, 1) else {
+        panic!("the place is as old as it was");
+    };
+    assert!(retry_after <= Duration::from_millis(2), "{retry_after:?}");
+    clock.advance(retry_after);
+    assert!(table.try_acquire(&8, 1).is_ok());
 }
 
 #[test]

@@ -9,27 +9,6 @@ use super::{SECOND, one_line, table};
 const TEN: Quota = quota!(10 / second);
 
 #[test]
-fn a_key_that_is_removed_or_reset_is_full() {
-    let clock = ManualClock::new();
-    let table = table(TEN, &clock);
-    assert!(!table.remove(&1), "nothing was there");
-    for key in 0..50 {
-        table.try_acquire(&key, 7).unwrap();
-        if key % 2 == 0 {
-            assert!(table.remove(&key) && !table.remove(&key));
-        } else {
-            table.reset(&key);
-        }
-        assert_eq!(table.peek(&key, 0).unwrap().remaining(), 10);
-        assert_eq!(table.try_acquire(&key, 10).unwrap().remaining(), 0);
-        assert!(table.try_acquire(&key, 1).is_err());
-        // Only this one.
-        assert!(key == 0 || table.try_acquire(&(key - 1), 1).is_err());
-    }
-    assert_eq!(table.occupancy().live, 50);
-}
-
-#[test]
 fn a_key_can_be_reset_any_number_of_times_while_the_clock_stands() {
     for quota in [TEN, quota!(5 / hour), quota!(1_000 / day), quota!(1_000_000 / second)] {
         let clock = ManualClock::new();

@@ -54,10 +54,11 @@ fn a_full_table_admits_what_it_cannot_count_if_it_is_told_to() {
     for key in 100..1_000 {
         let grant = table.try_acquire(&key, 10).unwrap();
         assert_eq!((grant.permits(), grant.remaining()), (10, 0));
-        assert!(table.try_acquire_up_to(&key, 10).unwrap().permits() >= 1);
+        assert_eq!(table.try_acquire_up_to(&key, 7).unwrap().permits(), 7);
+        assert_eq!(table.try_acquire_up_to(&key, 70).unwrap().permits(), 10);
         assert!(!table.try_acquire_revocable(&key, 1).unwrap().give_back());
     }
-    assert_eq!(table.occupancy().live, 8);
+    assert_eq!((table.occupancy().live, table.full_events()), (8, 4 * 900));
     assert_eq!(table.try_acquire(&7, 1).unwrap_err().retry_after(), Some(SECOND_TENTH));
 }
 

@@ -11,24 +11,6 @@ use sluicegate::*;
 use super::{SECOND, keyed};
 
 #[test]
-fn a_change_keeps_the_tokens_of_every_key() {
-    let clock = ManualClock::new();
-    let users = keyed::<u64>(quota!(1_000 / second), &clock);
-    for key in 0..1_000 {
-        users.try_acquire_up_to(&key, key).unwrap();
-    }
-    users.reconfigure(quota!(7 / minute, burst 5_000), Carry::Keep);
-    for key in 0..1_000 {
-        assert_eq!(users.peek(&key, 0).unwrap().remaining(), 1_000 - key);
-    }
-    users.reconfigure(quota!(1_000 / second, burst 100), Carry::Keep);
-    for key in 0..1_000 {
-        assert_eq!(users.peek(&key, 0).unwrap().remaining(), (1_000 - key).min(100));
-    }
-    assert_eq!(users.quota(), quota!(1_000 / second, burst 100));
-}
-
-#[test]
 fn a_key_that_was_forgotten_gains_nothing_by_a_larger_burst() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(1 / second, burst 2), &clock);
@@ -45,17 +27,6 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_larger_burst() {
     clock.advance(SECOND * 97);
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 100);
     assert_eq!((users.sweep(), users.peek(&1, 0).unwrap().remaining()), (1, 100));
-}
-
-#[test]
-fn a_debt_outlives_a_change() {
-    let clock = ManualClock::new();
-    let users = keyed::<u64>(quota!(10 / second), &clock);
-    users.force(&1, 15).unwrap();
-    users.reconfigure(quota!(1 / second, burst 10), Carry::Keep);
-    assert_eq!(users.peek(&1, 1).unwrap_err().retry_after(), Some(SECOND * 6));
-    users.reconfigure(quota!(1 / second, burst 10), Carry::Reset);
-    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 10);
 }
 
 #[test]

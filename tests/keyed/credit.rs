@@ -10,27 +10,6 @@ use sluicegate::*;
 use super::{SECOND, keyed};
 
 #[test]
-fn a_credit_adds_permits_up_to_full_and_pays_a_debt() {
-    let clock = ManualClock::new();
-    let users = keyed::<String>(quota!(4 / second), &clock);
-    users.force("ada", 7).unwrap();
-    users.credit("ada", 0);
-    assert_eq!(users.peek("ada", 1).unwrap_err().retry_after(), Some(SECOND));
-    users.credit("ada", 2);
-    assert_eq!(users.peek("ada", 1).unwrap_err().retry_after(), Some(SECOND / 2));
-    users.credit("ada", 3);
-    assert_eq!(users.try_acquire("ada", 1).unwrap().remaining(), 1);
-    for permits in [3, 4, 5, u64::MAX / 2, u64::MAX] {
-        users.credit("ada", permits);
-        assert_eq!(users.drain("ada").unwrap().permits(), 4);
-    }
-    // The deepest debt, and all that can be credited.
-    users.force("ada", 4).unwrap();
-    users.credit("ada", u64::MAX);
-    assert_eq!(users.peek("ada", 0).unwrap().remaining(), 4);
-}
-
-#[test]
 fn a_key_that_is_not_known_is_full_and_stays_unknown() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(4 / second), &clock);
@@ -45,39 +24,6 @@ fn a_key_that_is_not_known_is_full_and_stays_unknown() {
     assert_eq!((users.len(), users.sweep(), users.len()), (1, 1, 0));
     assert_eq!(users.drain(&1).unwrap().permits(), 4);
     assert!(users.try_acquire(&1, 1).is_err());
-}
-
-#[test]
-fn a_credit_keeps_what_is_earned_of_a_permit_and_the_schedule() {
-    let clock = ManualClock::new();
-    let smooth = keyed::<u64>(quota!(1 / second, burst 9), &clock);
-    let steps = keyed::<u64>(quota!(2 / second, burst 9).with_refill(Refill::Interval), &clock);
-    for users in [&smooth, &steps] {
-        users.drain(&1).unwrap();
-    }
-    clock.advance(SECOND * 3 / 4);
-    for users in [&smooth, &steps] {
-        users.credit(&1, 2);
-        assert_eq!(users.drain(&1).unwrap().permits(), 2);
-    }
-    // `drain` takes the fraction of a permit too; so look at another key.
-    for users in [&smooth, &steps] {
-        users.try_acquire(&2, 9).unwrap();
-    }
-    clock.advance(SECOND / 8);
-    for users in [&smooth, &steps] {
-        users.credit(&2, 1);
-        assert_eq!(users.try_acquire(&2, 1).unwrap().remaining(), 0);
-    }
-    clock.advance(SECOND / 8);
-    assert!(smooth.try_acquire(&2, 1).is_err());
-    assert_eq!(steps.try_acquire(&2, 2).unwrap().remaining(), 0, "the step comes at its time");
-    clock.advance(SECOND * 3 / 4);
-    assert!(smooth.try_acquire(&2, 1).is_ok(), "a second since it was drained");
-    clock.advance_nanos(249_999_999);
-    assert!(steps.try_acquire(&2, 1).is_err());
-    clock.advance_nanos(1);
-    assert!(steps.try_acquire(&2, 2).is_ok());
 }
 
 #[test]
