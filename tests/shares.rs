@@ -11,7 +11,6 @@
 //!   that go back.
 
 mod answers;
-mod ceilings;
 mod clocks;
 mod places;
 mod random;

@@ -2,7 +2,7 @@
 //!
 //! * the limiter pays first, the balance what the limiter denies, and each request is paid whole;
 //! * permits are granted once, given back once, and never lost: against two counters and a bucket;
-//! * more than the burst, zero, and the maxima;
+//! * the maxima;
 //! * in a store of keys, and in a line.
 
 use std::thread;
@@ -34,29 +34,6 @@ fn the_balance_pays_for_what_the_limiter_denies() {
     let denied = limiter.try_acquire(2).unwrap_err();
     assert_eq!(denied, limiter.limiter().peek(2).unwrap_err());
     assert_eq!((limiter.balance(), limiter.into_limiter().peek(0).unwrap().remaining()), (1, 0));
-}
-
-#[test]
-fn more_than_the_burst_is_granted_if_the_balance_has_it() {
-    let clock = ManualClock::new();
-    let limiter = TopUp::new(bucket(&clock));
-    assert!(matches!(limiter.try_acquire(6), Err(Denied::TooLarge { limit: 5, .. })));
-    assert_eq!(limiter.add(8), 8);
-    assert!(matches!(limiter.try_acquire(9), Err(Denied::TooLarge { limit: 8, .. })));
-    assert_eq!(limiter.peek(6).unwrap().remaining(), 2);
-    assert_eq!(limiter.try_acquire(6).unwrap().remaining(), 2);
-    assert_eq!(limiter.limiter().peek(0).unwrap().remaining(), 5);
-}
-
-#[test]
-fn a_part_of_a_request_is_paid_by_one_of_the_two() {
-    let clock = ManualClock::new();
-    let limiter = TopUp::with_balance(bucket(&clock), 7);
-    assert_eq!(limiter.try_acquire_up_to(6).unwrap().permits(), 5);
-    assert_eq!(limiter.try_acquire_up_to(6).unwrap().permits(), 6);
-    assert_eq!(limiter.try_acquire_up_to(6).unwrap().permits(), 1);
-    assert!(limiter.try_acquire_up_to(6).is_err());
-    assert_eq!(limiter.try_acquire_up_to(0).unwrap().permits(), 0);
 }
 
 #[test]

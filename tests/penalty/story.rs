@@ -43,59 +43,6 @@ fn as_many_offences_as_the_rule_has_begin_a_penalty_and_it_ends() {
 }
 
 #[test]
-fn an_offence_during_a_penalty_is_not_counted_and_does_not_make_it_longer() {
-    let clock = clock();
-    let penalties = PenaltyBox::with_clock(rule(rate!(2 / minute), MINUTE), &clock);
-    let end = penalties.offend(2).retry_after().unwrap();
-    let half = end / 2;
-    clock.advance(half);
-    assert_eq!(
-        penalties.offend(u64::MAX),
-        Offence::Ignored { retry_after: end.saturating_sub(half) }
-    );
-    clock.advance(end.saturating_sub(half));
-    assert!(penalties.try_acquire(1).is_ok());
-    assert_eq!(penalties.offend(1), Offence::Counted { remaining: 1 });
-}
-
-#[test]
-fn offences_that_are_far_apart_are_forgotten_and_those_across_two_windows_are_not() {
-    let clock = clock();
-    let penalties = PenaltyBox::with_clock(rule(rate!(3 / minute), MINUTE), &clock);
-    for _ in 0..20 {
-        assert_eq!(penalties.offend(1), Offence::Counted { remaining: 2 });
-        clock.advance(2 * MINUTE + SECOND);
-    }
-    // Two at the end of a window, one after its end: within a minute, so they count together.
-    penalties.offend(1);
-    clock.advance(59 * SECOND);
-    assert_eq!(penalties.offend(1), Offence::Counted { remaining: 1 });
-    clock.advance(30 * SECOND);
-    assert!(penalties.offend(1).is_penalized());
-}
-
-#[test]
-fn a_repeated_penalty_is_twice_as_long_until_it_is_forgotten() {
-    let clock = clock();
-    let rule = rule(rate!(1 / second), MINUTE).doubled_up_to(5 * MINUTE, 60 * MINUTE).unwrap();
-    let penalties = PenaltyBox::with_clock(rule, &clock);
-    let minutes = || {
-        let retry_after = penalties.offend(1).retry_after().unwrap();
-        clock.advance(retry_after);
-        retry_after.as_secs() / 60
-    };
-    assert_eq!([minutes(), minutes(), minutes(), minutes()], [1, 2, 4, 5]);
-    clock.advance(59 * MINUTE);
-    assert!(!penalties.is_idle());
-    assert_eq!(minutes(), 5);
-    clock.advance(61 * MINUTE);
-    assert!(penalties.is_idle());
-    assert_eq!(minutes(), 1);
-    assert!(!penalties.clear(), "it is over");
-    assert_eq!(minutes(), 1, "a pardon forgets what was before");
-}
-
-#[test]
 fn a_penalty_can_be_imposed_and_lifted() {
     let penalties = PenaltyBox::with_clock(rule(rate!(2 / minute), MINUTE), clock());
     assert!(!penalties.clear());
@@ -112,23 +59,6 @@ fn a_penalty_can_be_imposed_and_lifted() {
     penalties.offend(1);
     assert!(!penalties.clear());
     assert_eq!(penalties.offend(0), Offence::Counted { remaining: 2 });
-}
-
-#[test]
-fn a_change_of_the_rule_keeps_the_offences_and_the_penalty_that_runs() {
-    let clock = clock();
-    let penalties = PenaltyBox::with_clock(rule(rate!(5 / minute), MINUTE), &clock);
-    penalties.offend(3);
-    penalties.reconfigure(rule(rate!(2 / minute), 3 * MINUTE));
-    assert_eq!(penalties.offend(0), Offence::Counted { remaining: 0 });
-    assert!(penalties.try_acquire(1).is_ok(), "no penalty without another offence");
-    let retry_after = penalties.offend(1).retry_after().unwrap();
-    assert!(retry_after >= 3 * MINUTE);
-    penalties.reconfigure(rule(rate!(9 / minute), SECOND));
-    assert_eq!(penalties.try_acquire(1).unwrap_err().retry_after(), Some(retry_after));
-    clock.advance(retry_after);
-    assert_eq!(penalties.offend(8), Offence::Counted { remaining: 1 });
-    assert!(penalties.offend(1).retry_after().unwrap() < 2 * SECOND);
 }
 
 #[test]

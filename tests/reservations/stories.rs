@@ -36,21 +36,6 @@ fn without_reservations_only_what_there_is_can_be_reserved() {
 }
 
 #[test]
-fn a_change_of_the_limit_leaves_what_was_reserved_where_it_is() {
-    let clock = ManualClock::at(AT);
-    let window = window(2, 5 * SECOND, &clock);
-    let later = [(); 5].map(|()| window.reserve(1).unwrap().at_nanos() - AT);
-    assert_eq!(later.map(|nanos| nanos / 1_000_000_000), [0, 0, 1, 1, 2]);
-    window.reconfigure(4).unwrap();
-    // Nothing of the windows before, though they have two each by the new limit.
-    assert_eq!((wait(&window, 3), wait(&window, 4)), (2 * SECOND, 3 * SECOND));
-    clock.advance(2 * SECOND);
-    window.reconfigure(1).unwrap();
-    assert_eq!(wait(&window, 1), SECOND);
-    assert_eq!(window.reserve(1).unwrap().wait_left(), SECOND);
-}
-
-#[test]
 fn a_reset_forgets_what_was_reserved_and_nothing_of_that_comes_back() {
     let clock = ManualClock::at(AT);
     let window = window(2, 5 * SECOND, &clock);
@@ -173,19 +158,6 @@ fn the_largest_counts_and_the_last_windows_are_reserved_or_refused_without_a_pan
             assert!(limiter.try_acquire(1 << 32).is_ok());
         }
     }
-}
-
-#[test]
-fn what_is_used_beyond_an_estimate_is_taken_of_the_windows_to_come_as_far_as_they_go() {
-    let clock = ManualClock::at(AT);
-    let window = window(10, SECOND, &clock);
-    let estimate = window.try_acquire_settleable(4).unwrap();
-    assert_eq!(estimate.settle(13).unwrap().taken_beyond(), 9);
-    assert_eq!((wait(&window, 7), wait(&window, 8)), (SECOND, 2 * SECOND));
-    let unpaid = window.try_acquire_settleable(0).unwrap().settle(9).unwrap_err();
-    assert_eq!((unpaid.permits(), unpaid.settled().taken_beyond()), (2, 7));
-    clock.advance(2 * SECOND);
-    assert_eq!(window.peek(0).unwrap().remaining(), 10);
 }
 
 #[test]
