@@ -10,8 +10,6 @@
 //! The clock stands still, with a part of a token there; but to read it takes a
 //! while, in which the other threads go on.
 
-use std::cell::Cell;
-use std::thread;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
@@ -20,6 +18,7 @@ use sluicegate::bucket::Carry;
 use sluicegate::*;
 
 use crate::support::explained::{self, Recorder, Sequential, is_explained};
+use crate::support::faults::Dawdling;
 use crate::support::reference::{Held, Mirror, Plan, Said};
 
 const HISTORIES: u64 = if cfg!(miri) { 4 } else { 1_000 };
@@ -33,24 +32,6 @@ fn quotas() -> [Quota; 3] {
         quota!(1 / second, burst 8).with_max_debt(2).unwrap(),
         quota!(2 / second, burst 3).with_refill(Refill::Interval),
     ]
-}
-
-/// A clock that lets others run now and then while it is read: a change of quota
-/// reads it between its look at the word and its CAS.
-struct Dawdling(ManualClock);
-
-thread_local! {
-    static READINGS: Cell<u32> = const { Cell::new(0) };
-}
-
-impl Clock for Dawdling {
-    fn now_nanos(&self) -> u64 {
-        READINGS.set(READINGS.get() + 1);
-        if !READINGS.get().is_multiple_of(3) {
-            thread::yield_now();
-        }
-        self.0.now_nanos()
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +154,7 @@ fn record(index: usize, threads: usize, calls: usize, seed: u64) -> Vec<Vec<Call
     explained::record(threads, |thread, all_are_there| {
         let mut random = SmallRng::seed_from_u64(seed << 8 | thread as u64);
         let verbs: Vec<Verb> = (0..calls).map(|_| any_verb(&mut random)).collect();
-        READINGS.set(random.random_range(0..3));
+        Dawdling::begin_this_thread_at(random.random_range(0..3));
         all_are_there();
         let made = verbs.into_iter().map(|verb| recorder.call(|| (verb, call(&bucket, verb))));
         made.collect()

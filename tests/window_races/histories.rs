@@ -3,9 +3,6 @@
 //! Left out are changes of a limit, which is a word of its own: a caller that was
 //! under way may be granted by the old limit after another was refused by the new.
 
-use std::cell::Cell;
-use std::thread;
-
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::settle::Receipt;
@@ -13,6 +10,7 @@ use sluicegate::*;
 
 use super::small_setups;
 use crate::support::explained::{self, Recorder, Sequential, is_explained};
+use crate::support::faults::Dawdling;
 use crate::support::history::{Noted, last_reading};
 use crate::windows::reference::{Mirror, Said, Undo};
 use crate::windows::setup::{Kind, Setup, Subject};
@@ -21,24 +19,6 @@ use crate::windows::setup::{Kind, Setup, Subject};
 const HISTORIES: u64 = if cfg!(miri) { 2 } else { 400 };
 
 const START_NANOS: u64 = 1_000;
-
-/// A clock that lets others run now and then while it is read.
-struct Dawdling(ManualClock);
-
-thread_local! {
-    static READINGS: Cell<u32> = const { Cell::new(0) };
-}
-
-impl Clock for Dawdling {
-    fn now_nanos(&self) -> u64 {
-        let now_nanos = self.0.now_nanos();
-        READINGS.set(READINGS.get() + 1);
-        if !READINGS.get().is_multiple_of(3) {
-            thread::yield_now();
-        }
-        now_nanos
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Verb {
@@ -169,7 +149,7 @@ fn record(setup: &Setup, threads: usize, calls: usize, seed: u64) -> (Model, Vec
     let history = explained::record(threads, |thread, all_are_there| {
         let mut random = SmallRng::seed_from_u64(seed << 8 | thread as u64);
         let verbs: Vec<_> = (0..calls).map(|_| any_verb(&mut random, setup.kind)).collect();
-        READINGS.set(random.random_range(0..3));
+        Dawdling::begin_this_thread_at(random.random_range(0..3));
         let mut held = Vec::new();
         all_are_there();
         let made = verbs.into_iter().map(|verb| {
