@@ -11,9 +11,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::wait::{AcquireError, Jitter, Timer};
-use sluicegate::{Clock, Grant, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::{Grant, ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{MILLI, NoTimer};
+use super::support::{MILLI, NoTimer, empty_bucket};
 
 type Polled = Poll<Result<Grant, AcquireError>>;
 
@@ -25,15 +25,10 @@ fn is_granted(answer: &Polled) -> bool {
     matches!(answer, Poll::Ready(Ok(_)))
 }
 
-/// A thousand permits a second, of which ten are there.
-fn bucket<C: Clock>(clock: C) -> TokenBucket<C> {
-    TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock)
-}
-
 #[test]
 fn a_caller_that_is_polled_after_its_grant_takes_as_much_again() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
     let mut caller = pin!(bucket.acquire(4).timer(NoTimer));
     assert!(is_granted(&poll(&mut caller)) && is_granted(&poll(&mut caller)));
     assert_eq!(bucket.peek(0).unwrap().remaining(), 2);
@@ -47,8 +42,7 @@ fn a_caller_that_is_polled_after_its_grant_takes_as_much_again() {
 #[test]
 fn a_caller_that_is_polled_after_its_refusal_has_its_whole_timeout_again() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let mut caller = pin!(bucket.acquire(4).timeout(3 * MILLI).timer(NoTimer));
     let refused = Poll::Ready(Err(AcquireError::TimedOut { retry_after: 4 * MILLI }));
     assert_eq!(poll(&mut caller), refused);
@@ -62,8 +56,7 @@ fn a_caller_that_is_polled_after_its_refusal_has_its_whole_timeout_again() {
 #[test]
 fn a_caller_that_is_polled_after_its_jitter_asks_anew() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let jitter = Jitter::between(3 * MILLI, 3 * MILLI);
     let mut caller = pin!(bucket.acquire(4).jitter(jitter).timer(NoTimer));
     assert!(poll(&mut caller).is_pending());
@@ -105,8 +98,7 @@ impl Drop for FragileSleep {
 #[test]
 fn a_grant_is_not_lost_with_a_sleep_that_panics_when_it_is_dropped() {
     let clock = ManualClock::new();
-    let bucket = bucket(&clock);
-    bucket.try_acquire(10).unwrap();
+    let bucket = empty_bucket(&clock);
     let panics = Arc::new(AtomicBool::new(false));
     let mut caller = pin!(bucket.acquire(4).timer(Fragile(Arc::clone(&panics))));
     assert!(poll(&mut caller).is_pending());

@@ -1,13 +1,12 @@
 //! Callers in line for a bucket, beside what `any_line.rs` says of all lines, `random.rs` of their grants and `least.rs` of
 //! their waits.
 
-use std::future::Future;
 use std::task::Poll;
 
-use sluicegate::wait::{AcquireError, Waiting};
+use sluicegate::wait::AcquireError;
 use sluicegate::{Denied, ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{Caller, MILLI, NoTimer, assert_every_verb_denied, empty_bucket};
+use super::support::{Caller, MILLI, assert_every_verb_denied, empty_bucket};
 
 #[test]
 fn callers_are_granted_in_order_each_at_its_instant() {
@@ -102,40 +101,4 @@ fn a_caller_whose_turn_is_put_off_beyond_its_deadline_is_refused() {
     clock.advance(4 * MILLI);
     assert_eq!(caller.error(), Some(AcquireError::TimedOut { retry_after: MILLI }));
     assert_eq!(bucket.peek(0).unwrap().remaining(), 3);
-}
-
-/// A waker that owns a caller in the same line: to drop the one is to drop the other.
-struct OwnsAnother {
-    _other: std::sync::Mutex<Option<Waiting<'static, NoTimer>>>,
-}
-
-impl std::task::Wake for OwnsAnother {
-    fn wake(self: std::sync::Arc<Self>) {}
-}
-
-#[test]
-fn a_waker_may_drop_another_caller_of_the_line() {
-    let clock: &ManualClock = Box::leak(Box::default());
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
-    let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
-    for outcome in 0..4 {
-        bucket.drain();
-        let mut other = bucket.acquire(1).timer(NoTimer);
-        let noop = std::task::Waker::noop();
-        let mut first = std::pin::pin!(bucket.acquire(1).timer(NoTimer));
-        // In line, and then owned by the waker of the first.
-        let context = &mut std::task::Context::from_waker(noop);
-        assert!(std::pin::Pin::new(&mut other).poll(context).is_pending());
-        let owner = OwnsAnother { _other: std::sync::Mutex::new(Some(other)) };
-        let waker = std::task::Waker::from(std::sync::Arc::new(owner));
-        assert!(first.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
-        drop(waker);
-        match outcome {
-            0 => assert!(first.as_mut().poll(context).is_pending(), "another waker"),
-            1 => bucket.reset(),
-            2 => first.set(bucket.acquire(0).timer(NoTimer)),
-            _ => bucket.line().close(),
-        }
-    }
-    assert!(bucket.line().waiters() <= 1);
 }

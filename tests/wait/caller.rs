@@ -8,13 +8,11 @@ use std::time::Duration;
 use sluicegate::wait::{AcquireError, Caller, Jitter};
 use sluicegate::{ManualClock, TokenBucket, Wait, quota};
 
-use super::support::{MILLI, NoTimer};
+use super::support::{MILLI, NoTimer, empty_bucket};
 
 /// A bucket that earns a permit each millisecond, and has none.
 fn empty(clock: &ManualClock) -> Arc<TokenBucket<&ManualClock>> {
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
-    bucket.drain();
-    Arc::new(bucket)
+    Arc::new(empty_bucket(clock))
 }
 
 fn poll<L: Wait>(caller: &mut Caller<L, NoTimer>, permits: u64) -> Poll<Result<u64, AcquireError>> {

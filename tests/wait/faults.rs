@@ -109,17 +109,43 @@ impl Wake for OwnsAnother {
     fn wake(self: Arc<Self>) {}
 }
 
+/// Returns a waker that owns a caller in the line of `bucket`.
+fn owner_of_another(bucket: &'static TokenBucket<&ManualClock>) -> Waker {
+    let mut other = bucket.acquire(1).timer(NoTimer);
+    assert!(Pin::new(&mut other).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    Waker::from(Arc::new(OwnsAnother { _other: Mutex::new(Some(other)) }))
+}
+
+fn leaked_bucket() -> &'static TokenBucket<&'static ManualClock> {
+    let clock: &ManualClock = Box::leak(Box::default());
+    Box::leak(Box::new(empty_bucket(clock)))
+}
+
+#[test]
+fn a_waker_may_drop_another_caller_of_the_line() {
+    let bucket = leaked_bucket();
+    let noop = &mut Context::from_waker(Waker::noop());
+    for outcome in 0..4 {
+        bucket.drain();
+        let waker = owner_of_another(bucket);
+        let mut caller = pin!(bucket.acquire(1).timer(NoTimer));
+        assert!(caller.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        match outcome {
+            0 => assert!(caller.as_mut().poll(noop).is_pending(), "another waker"),
+            1 => bucket.reset(),
+            2 => caller.set(bucket.acquire(0).timer(NoTimer)),
+            _ => bucket.line().close(),
+        }
+    }
+    assert!(bucket.line().waiters() <= 1);
+}
+
 #[test]
 fn the_old_waker_of_a_caller_that_is_too_late_is_dropped_outside_of_the_lock() {
-    let clock: &ManualClock = Box::leak(Box::default());
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
-    let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
-    bucket.drain();
+    let bucket = leaked_bucket();
     let noop = &mut Context::from_waker(Waker::noop());
-    let mut other = bucket.acquire(1).timer(NoTimer);
-    assert!(Pin::new(&mut other).poll(noop).is_pending());
-    let owner = OwnsAnother { _other: Mutex::new(Some(other)) };
-    let waker = Waker::from(Arc::new(owner));
+    let waker = owner_of_another(bucket);
     let mut late = pin!(bucket.acquire(4).timeout(5 * MILLI).timer(NoTimer));
     assert!(late.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     drop(waker);

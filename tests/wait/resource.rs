@@ -6,6 +6,7 @@
 //! * a way to the line that leads to another one later confuses neither.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -13,6 +14,8 @@ use std::thread;
 use sluicegate::wait::{
     AcquireError, LineLimits, Resource, ResourceCaller, ResourceLine, ResourceTurn,
 };
+
+use super::support::block_on;
 
 struct Seats(Mutex<State>);
 
@@ -137,22 +140,10 @@ fn threads_go_one_after_the_other_and_none_is_forgotten() {
         .map(|_| {
             let row = Arc::clone(&row);
             thread::spawn(move || {
-                struct Unpark(thread::Thread);
-                impl std::task::Wake for Unpark {
-                    fn wake(self: Arc<Self>) {
-                        self.0.unpark();
-                    }
-                }
-                let waker = Waker::from(Arc::new(Unpark(thread::current())));
                 for _ in 0..if cfg!(miri) { 5 } else { 500 } {
                     let mut caller = ResourceCaller::new(Arc::clone(&row), 1);
-                    let taken = loop {
-                        match caller.poll_turn(&waker) {
-                            Poll::Ready(answer) => break answer.unwrap(),
-                            Poll::Pending => thread::park(),
-                        }
-                    };
-                    assert_eq!(taken, 1);
+                    let turn = poll_fn(|context| caller.poll_turn(context.waker()));
+                    assert_eq!(block_on(turn), Ok(1));
                     end(&row, 1);
                 }
             })
