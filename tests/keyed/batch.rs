@@ -41,22 +41,6 @@ proptest! {
     }
 }
 
-#[test]
-fn a_key_that_comes_twice_in_a_batch_is_charged_twice() {
-    let clock = ManualClock::new();
-    let users = keyed::<String>(quota!(1 / second, burst 3), &clock);
-    let keys = ["ada"; 40];
-    let granted = |answers: Vec<Result<Grant, Denied>>| {
-        answers.into_iter().map(|answer| answer.map_or(0, |grant| grant.permits())).sum::<u64>()
-    };
-    assert_eq!(granted(users.try_acquire_batch(keys, 1)), 3);
-    clock.advance_nanos(1_000_000_000);
-    let mut answered = Vec::new();
-    users.try_acquire_batch_with(keys, 1, |index, answer| answered.push((index, answer.is_ok())));
-    assert_eq!(answered, (0..40).map(|index| (index, index == 0)).collect::<Vec<_>>());
-    assert!(users.try_acquire_batch::<str>([], 1).is_empty());
-}
-
 /// The closure that is called with an answer may ask again: no lock is held.
 #[test]
 fn an_answer_may_ask_for_keys_itself() {

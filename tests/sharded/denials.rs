@@ -52,45 +52,6 @@ fn a_flood_reads_the_clock_once_per_call_and_is_told_what_a_token_bucket_says() 
     }
 }
 
-#[test]
-fn a_denial_ends_at_the_nanosecond_that_it_named() {
-    for quota in quotas() {
-        for permits in [1, 2, 3, quota.burst()] {
-            let clock = Counted::at(5 * SECOND);
-            let (limiter, _) = empty(quota, &clock);
-            let denied = limiter.try_acquire(permits).unwrap_err();
-            let wait = denied.retry_after().unwrap();
-            clock.manual.advance_nanos(wait.as_nanos() as u64 - 1);
-            let denied = limiter.try_acquire(permits).unwrap_err();
-            assert_eq!(denied.retry_after(), Some(Duration::from_nanos(1)));
-            clock.manual.advance_nanos(1);
-            assert!(limiter.try_acquire(permits).is_ok(), "{permits} of {quota:?}");
-        }
-    }
-}
-
-#[test]
-fn requests_of_other_sizes_and_by_other_shards_are_not_confused() {
-    for quota in quotas() {
-        let clock = Counted::at(5 * SECOND);
-        let (limiter, bucket) = empty(quota, &clock);
-        for turn in 0..200_u64 {
-            let permits = 1 + turn * turn % 5;
-            let answer = limiter.shard(turn as usize % 3).try_acquire(permits);
-            match (answer, bucket.try_acquire(permits)) {
-                (Ok(_), Ok(_)) => {}
-                (Err(answer), Err(denied)) => {
-                    // Since it was given, smaller requests may have taken some.
-                    assert!(answer.retry_after() <= denied.retry_after());
-                }
-                (answer, other) => panic!("{permits} of {quota:?}: {answer:?}, {other:?}"),
-            }
-            let nanos = quota.rate().period().as_nanos() as u64 / quota.rate().permits() / 3;
-            clock.manual.advance_nanos(nanos.max(1));
-        }
-    }
-}
-
 /// Has `change` done to a limiter that remembers a denial, after which a permit is there.
 #[track_caller]
 fn is_forgotten_after(change: impl FnOnce(&Sharded<&Counted>)) {
@@ -120,16 +81,6 @@ fn a_denial_is_forgotten_when_the_limiter_changes() {
     }
     let full = TokenBucket::with_clock(quota!(1 / hour, burst 10), ManualClock::new()).snapshot();
     is_forgotten_after(|limiter| limiter.restore(&full, Duration::ZERO));
-}
-
-#[test]
-fn a_denial_is_forgotten_when_the_rate_is_raised() {
-    let clock = Counted::at(5 * SECOND);
-    let (limiter, _) = empty(quota!(1 / hour, burst 10), &clock);
-    assert!(limiter.try_acquire(1).is_err());
-    limiter.reconfigure(quota!(10 / second), Carry::Keep);
-    let denied = limiter.try_acquire(1).unwrap_err();
-    assert_eq!(denied.retry_after(), Some(Duration::from_millis(100)));
 }
 
 #[test]
