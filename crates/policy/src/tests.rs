@@ -68,30 +68,6 @@ fn each_kind_is_understood_and_put_in_words() {
 }
 
 #[test]
-fn the_bundled_policy_shows_every_kind() {
-    let policies =
-        Policies::from_toml("bundled", include_str!("../../replay/sample/policy.toml")).unwrap();
-    for kind in [
-        "token bucket",
-        "gcra",
-        "leaky bucket: holds",
-        "leaky bucket: at least",
-        "fixed window",
-        "sliding window",
-        "sliding counter",
-        "sliding log",
-        "weighted log",
-        "multi window",
-        "calendar window",
-        "budget",
-        "all of",
-    ] {
-        let shown = |rule: &LimiterPolicy| rule.kind.to_string().starts_with(kind);
-        assert!(policies.limiters().iter().any(shown), "{kind}");
-    }
-}
-
-#[test]
 fn an_error_shows_its_place() {
     assert_eq!(
         error(&BUCKET.replace("20", "0")),
@@ -114,11 +90,4 @@ error: `name` is \"a\" twice
 10 | name = \"a\"
    |        ^^^ expected a name that no other limiter has"
     );
-}
-
-#[test]
-fn a_policy_has_at_least_one_limiter() {
-    for empty in ["", "# nothing\n", "limiter = []\n"] {
-        assert!(error(empty).starts_with("error: the policy has no limiter\n --> p.toml:1:1\n"));
-    }
 }

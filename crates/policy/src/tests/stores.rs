@@ -121,15 +121,3 @@ fn numbers_that_only_a_table_cannot_have_are_named() {
     assert!(rate.starts_with("error: `rate` is { amount = 500"), "{rate}");
     assert!(rate.contains("must be at most 2^27 permits per second in a table"), "{rate}");
 }
-
-#[test]
-fn a_part_of_all_has_no_store_of_its_own() {
-    let part = "{ policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\", max_keys = 9 }";
-    let of = format!("[[limiter]]\nname = \"a\"\nkey = \"all\"\npolicy = \"all\"\nof = [{part}]");
-    let found = error(&of);
-    assert!(
-        found.starts_with("error: `of.max_keys` does not belong to a part of all\n"),
-        "{found}"
-    );
-    assert!(found.ends_with("expected it beside `of`"), "{found}");
-}

@@ -168,6 +168,20 @@ fn every_field_is_read() {
         policies.get("several").unwrap().kind_of(b"staff").parts()[1],
         "budget: 1,000 a day, UTC"
     );
+    let [_, model, user] = policies.hierarchy() else { panic!("it has three levels") };
+    assert_eq!((&*model.name, model.max_keys), ("answers of the model", Some(1000)));
+    assert_eq!(
+        (&user.key[..], &user.counts[..]),
+        (&["org", "user"].map(str::to_owned)[..], &["input", "output"].map(str::to_owned)[..])
+    );
+    let own = |pattern: &str| {
+        user.overrides.iter().find(|own| own.pattern == pattern).map(|own| &own.kind)
+    };
+    let of = |limit, seconds| {
+        Kind::WindowFromFirst(Rate::new(limit, Duration::from_secs(seconds)).unwrap())
+    };
+    assert_eq!((own("acme/*"), own("a*/?b*")), (Some(&of(90, 1)), Some(&of(9, 2))));
+
     assert!(policies.get("nobody").is_none());
     assert!(policies.warnings().is_empty(), "{:?}", policies.warnings());
 }

@@ -5,7 +5,6 @@ mod attained;
 mod bounds;
 mod formats;
 mod hierarchy;
-mod hierarchy_files;
 mod memory;
 mod mistakes;
 mod registry;

@@ -20,7 +20,7 @@ type TestClock = Arc<ManualClock>;
 /// Monday, 2026-01-05, 00:00 UTC.
 const MONDAY_NANOS: u64 = 1_767_571_200_000_000_000;
 
-fn policies(text: &str) -> Policies {
+pub(crate) fn policies(text: &str) -> Policies {
     Policies::from_toml("test.toml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 

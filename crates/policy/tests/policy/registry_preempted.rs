@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use sluicegate::{Clock, Denied, Grant, KeyedLimiter, Limiter, ManualClock};
 use sluicegate_policy::{KeyedHandle, LimiterHandle, Policies, Registry};
 
+use super::registry_threads::load::policies;
+
 type Change = Box<dyn FnOnce() + Send>;
 
 /// A clock that makes a change when it is read next.
@@ -26,15 +28,9 @@ impl Clock for Preempting {
     }
 }
 
-type TestRegistry = Registry;
 type Answer = Result<Grant, Denied>;
 
-fn policies(key: &str, fields: &str) -> Policies {
-    let text = format!("[limiters.a]\nkey = \"{key}\"\n{fields}\n");
-    Policies::from_toml("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
-}
-
-fn registry(policies: Policies) -> (Preempting, TestRegistry) {
+fn registry(policies: Policies) -> (Preempting, Registry) {
     let clock = Arc::new(ManualClock::at(1_767_571_200_000_000_000));
     let clock = Preempting { clock, change: Arc::default() };
     let registry = Registry::with_clock(policies, clock.clone()).unwrap();
@@ -42,7 +38,7 @@ fn registry(policies: Policies) -> (Preempting, TestRegistry) {
 }
 
 /// Puts `terms` in force at the next reading of the clock.
-fn change_at_next_reading(clock: &Preempting, registry: &TestRegistry, terms: &Policies) {
+fn change_at_next_reading(clock: &Preempting, registry: &Registry, terms: &Policies) {
     let (registry, terms) = (registry.clone(), terms.clone());
     let change = move || drop(registry.reload(terms).unwrap());
     *clock.change.lock().unwrap() = Some(Box::new(change));

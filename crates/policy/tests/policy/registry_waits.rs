@@ -11,17 +11,13 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::wait::AcquireError;
-use sluicegate::{Denied, KeyedLimiter, Limiter, ManualClock};
-use sluicegate_policy::{LimiterHandle, Pass, Policies, Registry, WaitError};
+use sluicegate::{Denied, KeyedLimiter, Limiter};
+use sluicegate_policy::{LimiterHandle, Pass, Policies, WaitError};
 
-type TestClock = Arc<ManualClock>;
-type TestRegistry = Registry;
+use super::registry::policies;
+use super::registry_threads::load::new;
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn policies(text: &str) -> Policies {
-    Policies::from_toml("test.toml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
-}
 
 /// Returns a policy of a limiter `a` of 10 permits, and one more each second.
 fn bucket(key: &str, more: &str) -> Policies {
@@ -29,12 +25,6 @@ fn bucket(key: &str, more: &str) -> Policies {
     policies(&format!(
         "[limiters.a]\npolicy = \"token_bucket\"\nkey = \"{key}\"\nlimit = 10\n{rate}\n{more}\n"
     ))
-}
-
-fn new(policies: Policies) -> (TestClock, TestRegistry) {
-    let clock = Arc::new(ManualClock::at(1_767_571_200_000_000_000));
-    let registry = Registry::with_clock(policies, Arc::clone(&clock)).unwrap();
-    (clock, registry)
 }
 
 #[derive(Default)]
@@ -91,7 +81,7 @@ fn timed_out(retry_after: Duration) -> Option<Result<Pass, WaitError>> {
 
 #[test]
 fn a_call_that_names_no_permits_takes_the_cost_of_the_policy() {
-    let (_, registry) = new(bucket("all", "cost = 3"));
+    let (_, registry) = new(&bucket("all", "cost = 3"));
     let limiter = registry.limiter("a").unwrap();
     assert_eq!(limiter.try_pass().unwrap().grant().remaining(), 7);
     assert_eq!(limiter.acquire_blocking().unwrap().grant().remaining(), 4);
@@ -99,7 +89,7 @@ fn a_call_that_names_no_permits_takes_the_cost_of_the_policy() {
     assert_eq!(limiter.try_pass().unwrap().grant().remaining(), 0);
     assert!(matches!(limiter.acquire_blocking(), Err(WaitError::Denied(Denied::Wait(_)))));
 
-    let (_, registry) = new(bucket("user", "cost = 3"));
+    let (_, registry) = new(&bucket("user", "cost = 3"));
     let keys = registry.keyed("a").unwrap();
     assert_eq!(keys.try_pass("ada").unwrap().grant().remaining(), 7);
     assert_eq!(keys.try_pass_with("ada", 5).unwrap().grant().remaining(), 2);
@@ -109,7 +99,7 @@ fn a_call_that_names_no_permits_takes_the_cost_of_the_policy() {
 
 #[test]
 fn a_shadow_lets_every_call_through_and_counts_those_it_would_deny() {
-    let (_, registry) = new(bucket("all", "shadow = true"));
+    let (_, registry) = new(&bucket("all", "shadow = true"));
     let limiter = registry.limiter("a").unwrap();
     assert!(!limiter.try_pass_with(8).unwrap().would_deny());
     let pass = limiter.try_pass_with(5).unwrap();
@@ -131,7 +121,7 @@ fn a_shadow_lets_every_call_through_and_counts_those_it_would_deny() {
     registry.reload(bucket("all", "shadow = true")).unwrap();
     assert!(limiter.try_acquire(1).is_ok());
 
-    let (_, registry) = new(bucket("user", "shadow = true"));
+    let (_, registry) = new(&bucket("user", "shadow = true"));
     let keys = registry.keyed("a").unwrap();
     assert!(!keys.try_pass_with("ada", 10).unwrap().would_deny());
     assert!(keys.try_pass("ada").unwrap().would_deny());
@@ -143,7 +133,7 @@ fn a_shadow_lets_every_call_through_and_counts_those_it_would_deny() {
 
 #[test]
 fn a_caller_that_takes_what_there_is_gets_all_from_a_limiter_in_shadow() {
-    let (_, registry) = new(bucket("all", "shadow = true"));
+    let (_, registry) = new(&bucket("all", "shadow = true"));
     let limiter = registry.limiter("a").unwrap();
     assert_eq!(limiter.try_acquire_up_to(4).unwrap().permits(), 4);
     // In force, it would be granted 6.
@@ -152,7 +142,7 @@ fn a_caller_that_takes_what_there_is_gets_all_from_a_limiter_in_shadow() {
     let counts = limiter.shadow_counts();
     assert_eq!((counts.decided, counts.would_deny), (2, 1));
 
-    let (_, registry) = new(bucket("user", "shadow = true"));
+    let (_, registry) = new(&bucket("user", "shadow = true"));
     let keys = registry.keyed("a").unwrap();
     assert_eq!(keys.try_acquire_up_to("ada", 12).unwrap().permits(), 12);
     assert_eq!(keys.peek("ada", 0).unwrap().remaining(), 0);
@@ -161,7 +151,7 @@ fn a_caller_that_takes_what_there_is_gets_all_from_a_limiter_in_shadow() {
 
 #[test]
 fn callers_wait_in_one_line_for_as_long_as_the_policy_says() {
-    let (clock, registry) = new(bucket("all", "wait = \"4 s\""));
+    let (clock, registry) = new(&bucket("all", "wait = \"4 s\""));
     let limiter = registry.limiter("a").unwrap();
     limiter.acquire_blocking_with(10).unwrap();
     let mut first = Caller::new(limiter.acquire_with(3));
@@ -182,7 +172,7 @@ fn callers_wait_in_one_line_for_as_long_as_the_policy_says() {
 
 #[test]
 fn another_wait_holds_for_those_who_wait_already() {
-    let (clock, registry) = new(bucket("all", "wait = \"4 s\""));
+    let (clock, registry) = new(&bucket("all", "wait = \"4 s\""));
     let limiter = registry.limiter("a").unwrap();
     limiter.acquire_blocking_with(10).unwrap();
     let mut callers = [2, 2].map(|permits| Caller::new(limiter.acquire_with(permits)));
@@ -210,7 +200,7 @@ fn those_who_wait_are_granted_their_permits_by_the_new_terms() {
              interval = \"{days} days\"\nwait = \"9 days\"\n"
         ))
     };
-    let (clock, registry) = new(window(10, 1));
+    let (clock, registry) = new(&window(10, 1));
     let limiter = registry.limiter("a").unwrap();
     limiter.acquire_blocking_with(10).unwrap();
     let mut callers = [4, 5, 6].map(|permits| Caller::new(limiter.acquire_with(permits)));
@@ -236,7 +226,7 @@ fn those_who_wait_are_granted_their_permits_by_the_new_terms() {
 fn those_who_wait_for_a_limiter_that_is_removed_are_told_so() {
     let other =
         || policies("limiters.b = { policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\" }");
-    let (clock, registry) = new(bucket("all", "wait = \"1 hour\""));
+    let (clock, registry) = new(&bucket("all", "wait = \"1 hour\""));
     let limiter = registry.limiter("a").unwrap();
     limiter.acquire_blocking_with(10).unwrap();
     let mut caller = Caller::new(limiter.acquire());
@@ -263,7 +253,7 @@ fn those_who_wait_for_a_limiter_that_is_removed_are_told_so() {
 
 #[test]
 fn those_who_wait_are_let_through_when_the_limiter_only_counts() {
-    let (_, registry) = new(bucket("all", "wait = \"1 hour\""));
+    let (_, registry) = new(&bucket("all", "wait = \"1 hour\""));
     let limiter = registry.limiter("a").unwrap();
     limiter.acquire_blocking_with(10).unwrap();
     let mut caller = Caller::new(limiter.acquire_with(7));
@@ -276,7 +266,7 @@ fn those_who_wait_are_let_through_when_the_limiter_only_counts() {
 
 #[test]
 fn callers_wait_for_keys_and_learn_of_changes() {
-    let (clock, registry) = new(bucket("user", "wait = \"4 s\""));
+    let (clock, registry) = new(&bucket("user", "wait = \"4 s\""));
     let keys = registry.keyed("a").unwrap();
     keys.acquire_blocking_with("ada", 10).unwrap();
     let mut ada = Caller::new(keys.acquire("ada"));
@@ -311,7 +301,7 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
         let window = "policy = \"sliding_window\"\ninterval = \"1 day\"\nslots = 2\nkey = \"all\"";
         policies(&format!("[limiters.a]\n{window}\nlimit = {limit}\nwait = \"{wait}\"\n"))
     });
-    let (clock, registry) = new(terms[1].clone());
+    let (clock, registry) = new(&terms[1]);
     let limiter = registry.limiter("a").unwrap();
     let day = Duration::from_secs(86_400);
     let waits = |limiter: &LimiterHandle| {
@@ -343,7 +333,7 @@ fn threads_that_wait_lose_and_gain_nothing_by_ten_thousand_changes() {
 #[test]
 fn a_caller_waits_no_longer_than_it_says_nor_than_the_policy_says() {
     for key in ["all", "user"] {
-        let (clock, registry) = new(bucket(key, "wait = \"5 s\""));
+        let (clock, registry) = new(&bucket(key, "wait = \"5 s\""));
         let (limiter, keys) = (registry.limiter("a"), registry.keyed("a"));
         let ask = |permits, longest| match (&limiter, &keys) {
             (Ok(limiter), _) => Caller::new(limiter.acquire_within(permits, longest)),

@@ -9,7 +9,6 @@ use sluicegate::ManualClock;
 use sluicegate_policy::{Event, LimiterHandle, Policies, Registry};
 
 pub(crate) type TestClock = Arc<ManualClock>;
-pub(crate) type TestRegistry = Registry;
 
 pub(crate) const RELOADS: u32 = 10_000;
 
@@ -18,16 +17,30 @@ pub(crate) fn policies(key: &str, fields: &str) -> Policies {
     Policies::from_toml("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-pub(crate) fn new(policies: &Policies) -> (TestClock, TestRegistry) {
+pub(crate) fn new(policies: &Policies) -> (TestClock, Registry) {
     let clock = Arc::new(ManualClock::at(1_767_571_200_000_000_000));
     let registry = Registry::with_clock(policies.clone(), Arc::clone(&clock)).unwrap();
     (clock, registry)
 }
 
+/// Returns a limiter of two windows, of one day and of two.
+pub(crate) fn two_windows(a: u64, b: u64) -> String {
+    let window = |limit, days| format!("{{ limit = {limit}, interval = \"{days} days\" }}");
+    format!("policy = \"multi_window\"\nlimits = [{}, {}]", window(a, 1), window(b, 2))
+}
+
+/// Returns a limiter of two others, whose windows are of one day and of two.
+pub(crate) fn two_parts(a: u64, b: u64) -> String {
+    let part = |limit, days| {
+        format!("{{ policy = \"sliding_counter\", limit = {limit}, interval = \"{days} days\" }}")
+    };
+    format!("policy = \"all\"\nof = [{}, {}]", part(a, 1), part(b, 2))
+}
+
 /// Puts the two policies in force in turns while two threads call `decide`, and returns the sum of
 /// what `decide` returned, and the number of times that another limiter took the place.
 pub(crate) fn under_load(
-    registry: &TestRegistry,
+    registry: &Registry,
     terms: &[Policies; 2],
     reloads: u32,
     decide: impl Fn(usize) -> u64 + Sync,

@@ -6,12 +6,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::task::{Context, Waker};
 use std::thread;
-use std::time::Duration;
 
 use sluicegate::{Denied, KeyedLimiter, Limiter};
 use sluicegate_policy::{Event, Policies};
 
-use super::load::{RELOADS, new, one, policies, under_load};
+use super::load::{new, one, policies, two_parts, two_windows, under_load};
 
 /// Every kind that a file can name, each with a limit of its own, and time in which nothing comes back.
 fn kinds() -> Vec<(String, u64)> {
@@ -120,18 +119,6 @@ fn whatever_takes_the_place_of_whatever_no_more_is_admitted_than_by_the_largest(
 
 #[test]
 fn several_numbers_change_in_one_step_for_all_who_decide() {
-    let window = |limit: u64, days: u64| format!("limit = {limit}, interval = \"{days} days\"");
-    let multi = |a: u64, b: u64| {
-        format!(
-            "policy = \"multi_window\"\nlimits = [{{ {} }}, {{ {} }}]",
-            window(a, 1),
-            window(b, 2)
-        )
-    };
-    let all = |a: u64, b: u64| {
-        let part = |window: String| format!("{{ policy = \"sliding_counter\", {window} }}");
-        format!("policy = \"all\"\nof = [{}, {}]", part(window(a, 1)), part(window(b, 2)))
-    };
     let budget = |a: u64, b: u64| {
         format!("policy = \"budget\"\namount = {b}\non = {{ monday = {a}, tuesday = {} }}", a + b)
     };
@@ -139,7 +126,7 @@ fn several_numbers_change_in_one_step_for_all_who_decide() {
     let lower = [(3_000, 5_000), (2_000, 4_000)];
     let crossed = [(3_000, 5_000), (5_000, 3_000)];
     let kinds: [(&dyn Fn(u64, u64) -> String, _); 3] =
-        [(&multi, crossed), (&all, crossed), (&budget, lower)];
+        [(&two_windows, crossed), (&two_parts, crossed), (&budget, lower)];
     for (kind, numbers) in kinds {
         let terms = numbers.map(|(a, b)| policies("all", &kind(a, b)));
         let (_, registry) = new(&terms[0]);
@@ -193,27 +180,6 @@ fn a_cost_and_the_limit_of_one_file_go_together_behind_callers_in_line() {
     };
     let (_, replaced) = under_load(&registry, &terms, 3_000, decide, || {});
     assert_eq!(replaced, 0);
-}
-
-#[test]
-fn a_bucket_that_takes_the_place_of_another_earns_at_the_rates_that_were_in_force() {
-    const BURST: u64 = 10_000;
-    let terms = [("token_bucket", "", 20), ("leaky_bucket", "mode = \"meter\"\n", 50)].map(
-        |(policy, mode, amount)| {
-            let rate = format!("rate = {{ amount = {amount}, interval = \"1 second\" }}");
-            policies("all", &format!("policy = \"{policy}\"\n{mode}limit = {BURST}\n{rate}"))
-        },
-    );
-    let (clock, registry) = new(&terms[0]);
-    let limiter = registry.limiter("a").unwrap();
-    limiter.try_acquire(BURST).unwrap();
-    let tick = || clock.advance(Duration::from_millis(10));
-    let (admitted, replaced) = under_load(&registry, &terms, RELOADS, |_| one(&limiter), tick);
-    let earned = admitted + limiter.peek(0).unwrap().remaining();
-    assert_eq!(replaced, RELOADS);
-    // 50 s at each rate. A void grant may count, and a new bucket rounds down by a fraction of a permit.
-    assert!(earned <= 3_500, "{earned}");
-    assert!(earned >= 3_400, "{earned}");
 }
 
 #[test]
