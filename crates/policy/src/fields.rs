@@ -27,7 +27,7 @@ const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
 }
 
 /// A field of a table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
@@ -37,7 +37,7 @@ pub(crate) struct Field {
 }
 
 /// The form that a value has.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     /// Some text, at most so many characters.
     Text(usize),

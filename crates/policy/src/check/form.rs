@@ -218,15 +218,8 @@ impl Checks<'_> {
 
     /// Checks the forms of the fields of a limiter.
     pub(super) fn limiter_form(&mut self, path: &str, node: &Node) {
-        let policy = node.get("policy").and_then(Node::text);
-        let kind = KINDS.iter().filter(|kind| Some(kind.policy) == policy);
-        let own: Vec<&str> = kind.flat_map(KindFields::own).collect();
-        // Names of other kinds' fields are told later that they belong to those.
-        let is_shown = |field: &&Field| {
-            let is_common = COMMON.contains(&field.name) && path.is_empty();
-            field.name == "policy" || own.is_empty() || is_common || own.contains(&field.name)
-        };
-        let shown: Vec<&str> = LIMITER.iter().filter(is_shown).map(|field| field.name).collect();
+        let is_common = |name: &str| COMMON.contains(&name) && path.is_empty();
+        let shown = offered(node, &LIMITER, is_common);
         let before = self.errors.len();
         self.names(path, node, Some(&LIMITER), &shown, "a limiter");
         for place in before..self.errors.len() {
@@ -239,30 +232,11 @@ impl Checks<'_> {
 
     /// Checks the forms of the fields of a level: its own, and those of its kind of limiter.
     pub(super) fn level_form(&mut self, node: &Node) {
-        let policy = node.get("policy").and_then(Node::text);
-        let kind = KINDS.iter().filter(|kind| Some(kind.policy) == policy);
-        let own: Vec<&str> = kind.flat_map(KindFields::own).collect();
         let of_kind = LIMITER.iter().filter(|field| !COMMON.contains(&field.name));
-        let fields: Vec<&Field> = LEVEL.iter().chain(of_kind).collect();
-        let is_shown = |field: &&&Field| {
-            let is_own = LEVEL.iter().any(|level| level.name == field.name);
-            field.name == "policy" || own.is_empty() || is_own || own.contains(&field.name)
-        };
-        let shown: Vec<&str> = fields.iter().filter(is_shown).map(|field| field.name).collect();
-        let mut seen = HashMap::new();
-        for entry in node.table().unwrap_or_default() {
-            if self.errors.len() >= ENOUGH {
-                return;
-            }
-            if let Some(first) = seen.insert(&entry.name, entry) {
-                self.errors.push(messages::twice("hierarchy", entry, first));
-            } else if let Some(field) = fields.iter().find(|field| field.name == entry.name) {
-                self.form(&messages::path("hierarchy", field.name), &entry.node, &field.form);
-            } else {
-                let problem = messages::unknown_field("hierarchy", entry, &shown, "a level");
-                self.errors.push(problem);
-            }
-        }
+        let fields: Vec<Field> = LEVEL.iter().chain(of_kind).copied().collect();
+        let shown = offered(node, &fields, |name| LEVEL.iter().any(|own| own.name == name));
+        self.names("hierarchy", node, Some(&fields), &shown, "a level");
+        self.forms("hierarchy", node, &fields);
     }
 
     fn part(&mut self, path: &str, node: &Node) {
@@ -307,6 +281,17 @@ impl Checks<'_> {
             }
         }
     }
+}
+
+/// Returns the names of those of the `fields` that a limiter of this kind may have. Names of other kinds' fields are told
+/// later that they belong to those.
+fn offered(node: &Node, fields: &[Field], is_common: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let policy = node.get("policy").and_then(Node::text);
+    let kind = KINDS.iter().filter(|kind| Some(kind.policy) == policy);
+    let own: Vec<&str> = kind.flat_map(KindFields::own).collect();
+    let is_offered =
+        |name: &&str| *name == "policy" || own.is_empty() || is_common(name) || own.contains(name);
+    fields.iter().map(|field| field.name).filter(is_offered).collect()
 }
 
 /// Returns the kind with one limiter for all keys that alone has the field that a word of another program stands for.

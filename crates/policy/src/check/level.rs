@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::given::{Given, texts, whole};
 use super::kinds::kind_names;
+use super::store::kept_by;
 use super::{Checks, messages};
 use crate::fields::Form;
 use crate::hierarchy::pattern_error;
@@ -82,11 +83,7 @@ impl Checks<'_> {
             return self.wrong("hierarchy.policy", given.get("policy")?, label);
         }
         if !kind.is_new_when_full() {
-            let field = match kind {
-                Kind::TokenBucket { quota, initial } if initial < quota.burst() => "initial",
-                Kind::TokenBucket { .. } => "refill",
-                _ => "of",
-            };
+            let field = kept_by(&kind);
             let path = messages::path("hierarchy", field);
             return self.report(messages::not_of_level(&path, given.place_of(field)));
         }

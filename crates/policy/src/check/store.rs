@@ -64,7 +64,8 @@ impl Checks<'_> {
         if let Some(kind) = kind
             && !kind.is_new_when_full()
         {
-            return self.report(messages::keys_are_kept(node.span.clone(), why_kept(given, kind)));
+            let reason = given.get(kept_by(kind)).map(|node| node.span.clone());
+            return self.report(messages::keys_are_kept(node.span.clone(), reason));
         }
         Some(Room::Exact { max_keys: Some(size(max_keys)) })
     }
@@ -155,12 +156,11 @@ impl Checks<'_> {
     }
 }
 
-/// Returns the place of the field that makes an idle key differ from a new one.
-fn why_kept(given: &Given<'_>, kind: &Kind) -> Option<Range<usize>> {
-    let field = match kind {
+/// Returns the name of the field that makes an idle key differ from a new one.
+pub(super) fn kept_by(kind: &Kind) -> &'static str {
+    match kind {
         Kind::TokenBucket { quota, initial } if *initial < quota.burst() => "initial",
         Kind::TokenBucket { .. } => "refill",
         _ => "of",
-    };
-    given.get(field).map(|node| node.span.clone())
+    }
 }

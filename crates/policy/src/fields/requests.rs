@@ -1,19 +1,11 @@
 //! The fields that look at requests: keys, filters and costs.
 
-use super::{Field, Form};
+use super::{Field, Form, field, needed};
 
 /// The longest of other texts, such as a path.
 pub(super) const MAX_TEXT: usize = 4096;
 
 pub(super) static TEXT: Form = Form::Text(MAX_TEXT);
-
-const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field { name, form, is_needed: true, about }
-}
-
-const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field { name, form, is_needed: false, about }
-}
 
 static STATUS_CLASSES: Form = Form::Word(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
 static STATUS: Form = Form::Within(100, 999);

@@ -42,7 +42,7 @@ macro_rules! when {
 macro_rules! limiter_of_kind {
     ($(($Name:ident, $Limiter:ty, $kind:ident, $call:ident))*) => {
         /// A limiter of one of the kinds of a policy. A clone is the same limiter.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub(crate) enum LimiterOfKind {
             $($Name(Arc<$Limiter>),)*
         }
@@ -52,14 +52,6 @@ macro_rules! limiter_of_kind {
                 LimiterOfKind::$Name(Arc::new(limiter))
             }
         })*
-
-        impl Clone for LimiterOfKind {
-            fn clone(&self) -> Self {
-                match self {
-                    $(LimiterOfKind::$Name(limiter) => LimiterOfKind::$Name(Arc::clone(limiter)),)*
-                }
-            }
-        }
 
         /// Evaluates `$body` with `$limiter`, whatever its kind.
         macro_rules! each_kind {

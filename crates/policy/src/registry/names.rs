@@ -22,7 +22,8 @@ pub(super) type WithName<T> = (Arc<str>, T);
 /// The slot of a limiter without keys.
 pub(super) type UnkeyedSlot = Slot<LimiterOfKind>;
 
-/// One limiter, or one for each key.
+/// One limiter, or one for each key. A clone is the same.
+#[derive(Clone)]
 pub(super) enum Form {
     One(Arc<UnkeyedSlot>),
     Keys(Arc<Slot<Keys>>),
@@ -42,6 +43,7 @@ pub(super) struct Named {
 }
 
 /// All names.
+#[derive(Default)]
 pub(super) struct Names {
     map: RwLock<Map>,
     /// Set if the answers of all limiters are counted.
@@ -49,12 +51,6 @@ pub(super) struct Names {
 }
 
 type Map = BTreeMap<Arc<str>, Named>;
-
-impl Default for Names {
-    fn default() -> Self {
-        Names { map: RwLock::default(), is_counted: OnceLock::new() }
-    }
-}
 
 impl Names {
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Map> {
@@ -183,7 +179,8 @@ impl Form {
                 slot.place.set_removed(is_removed);
                 slot.keep_line();
             }
-            Form::Remote(slot) => slot.set_removed(is_removed),
+            // Nobody waits for it.
+            Form::Remote(_) => {}
         }
     }
 
@@ -193,16 +190,6 @@ impl Form {
             Form::One(slot) => Arc::strong_count(slot) > 1,
             Form::Keys(slot) => Arc::strong_count(slot) > 1,
             Form::Remote(slot) => Arc::strong_count(slot) > 1,
-        }
-    }
-}
-
-impl Clone for Form {
-    fn clone(&self) -> Self {
-        match self {
-            Form::One(slot) => Form::One(Arc::clone(slot)),
-            Form::Keys(slot) => Form::Keys(Arc::clone(slot)),
-            Form::Remote(slot) => Form::Remote(Arc::clone(slot)),
         }
     }
 }

@@ -9,8 +9,6 @@ mod in_force;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -148,7 +146,6 @@ pub struct RemoteHandle {
 /// The slot of a name.
 pub(super) struct RemoteSlot {
     in_force: ArcSwap<RemoteInForce>,
-    is_removed: AtomicBool,
     pub(super) shadow: Shadow,
     pub(super) fallbacks: Fallbacks,
     granted: ShareCounters,
@@ -161,7 +158,6 @@ impl RemoteSlot {
     pub(super) fn new(policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) -> RemoteSlot {
         RemoteSlot {
             in_force: ArcSwap::from_pointee(RemoteInForce::new(policy, limits)),
-            is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
             fallbacks: Fallbacks::default(),
             granted: ShareCounters::default(),
@@ -198,12 +194,6 @@ impl RemoteSlot {
     /// Puts a policy and its limiter in force. Decisions that are under way are made by the old one.
     pub(super) fn enforce(&self, policy: Arc<LimiterPolicy>, limits: Arc<dyn RemoteLimits>) {
         self.in_force.store(Arc::new(RemoteInForce::new(policy, limits)));
-    }
-
-    pub(super) fn set_removed(&self, is_removed: bool) {
-        // ORDERING: Relaxed. Nothing is decided by it.
-        // MODEL: none.
-        self.is_removed.store(is_removed, Relaxed);
     }
 }
 

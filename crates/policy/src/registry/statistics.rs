@@ -1,13 +1,14 @@
 //! Counts and states of the limiters of a registry, for a monitor.
 
-use sluicegate::compose::{Counts, DenialCounts, WaitCounts};
+use sluicegate::compose::{AnswerCounters, Counts, DenialCounts, WaitCounts};
 use sluicegate::{Grant, KeyedLimiter, Limiter, Wait};
 
 use super::Registry;
 use super::names::Form;
+use super::place::Place;
 use super::servers::{FallbackCounts, LeaseStatistics};
-use super::shadow::ShadowCounts;
-use super::unasked::UnaskedCounts;
+use super::shadow::{Shadow, ShadowCounts};
+use super::unasked::{Unasked, UnaskedCounts};
 use crate::{ClassCounts, CommonLimiter, ShareCounts};
 
 /// The statistics of one limiter of a [`Registry`]: see [`Registry::statistics`].
@@ -89,72 +90,69 @@ impl Registry {
 fn statistics(name: &str, form: &Form) -> LimiterStatistics {
     match form {
         Form::One(slot) => {
-            let answers = slot.place.answers.get();
             let in_line = slot.line.answers();
-            let unasked = &slot.place.unasked;
-            let counts = answers.map(|answers| answers.counts().merged(in_line.counts()));
-            let denials = answers.map(|answers| answers.denials().merged(in_line.denials()));
+            let own = of_place(name, &slot.place);
             LimiterStatistics {
-                name: name.to_owned(),
-                counts: counts.map(|counts| unasked.added_to(counts)),
-                denials: denials.map(|denials| unasked.permits_added_to(denials)),
-                unasked: unasked.counts(),
-                waits: answers.map(|_| in_line.waits()),
-                shadow: slot.place.shadow.counts(),
-                fallbacks: None,
-                leases: None,
-                shares: None,
-                classes: Vec::new(),
+                counts: own.counts.map(|counts| counts.merged(in_line.counts())),
+                denials: own.denials.map(|denials| denials.merged(in_line.denials())),
+                waits: own.counts.map(|_| in_line.waits()),
                 state: slot.line.peek(0).ok(),
                 waiting: slot.line.line().waiters(),
-                keys: None,
-                memory_bytes: None,
                 healed: slot.line.healed(),
+                ..own
             }
         }
         // The server has the keys, and their states.
         Form::Remote(slot) => LimiterStatistics {
-            name: name.to_owned(),
-            counts: slot.answers.get().map(|answers| slot.unasked.added_to(answers.counts())),
-            denials: slot
-                .answers
-                .get()
-                .map(|answers| slot.unasked.permits_added_to(answers.denials())),
-            unasked: slot.unasked.counts(),
-            waits: None,
-            shadow: slot.shadow.counts(),
             fallbacks: Some(slot.fallbacks.counts()),
             leases: slot.leases(),
             shares: slot.share_counts(),
             classes: slot.class_counts(),
-            state: None,
-            waiting: 0,
-            keys: None,
-            memory_bytes: None,
-            healed: 0,
+            ..counted(name, slot.answers.get(), &slot.unasked, &slot.shadow)
         },
         Form::Keys(slot) => {
-            let (answers, unasked) = (slot.place.answers.get(), &slot.place.unasked);
             let in_force = slot.place.in_force();
             let common = in_force.limiter.common();
             let keys: &dyn KeyedLimiter<[u8]> = slot.line.store();
             LimiterStatistics {
-                name: name.to_owned(),
-                counts: answers.map(|answers| unasked.added_to(answers.counts())),
-                denials: answers.map(|answers| unasked.permits_added_to(answers.denials())),
-                unasked: unasked.counts(),
-                waits: None,
-                shadow: slot.place.shadow.counts(),
-                fallbacks: None,
-                leases: None,
                 shares: common.and_then(CommonLimiter::counts),
                 classes: common.map(CommonLimiter::class_counts).unwrap_or_default(),
-                state: None,
                 waiting: slot.line.lines(),
                 keys: Some(keys.len()),
                 memory_bytes: Some(keys.memory_bytes()),
                 healed: keys.healed(),
+                ..of_place(name, &slot.place)
             }
         }
+    }
+}
+
+fn of_place<L>(name: &str, place: &Place<L>) -> LimiterStatistics {
+    counted(name, place.answers.get(), &place.unasked, &place.shadow)
+}
+
+/// Returns the statistics that limiters of any form have.
+fn counted(
+    name: &str,
+    answers: Option<&AnswerCounters>,
+    unasked: &Unasked,
+    shadow: &Shadow,
+) -> LimiterStatistics {
+    LimiterStatistics {
+        name: name.to_owned(),
+        counts: answers.map(|answers| unasked.added_to(answers.counts())),
+        denials: answers.map(|answers| unasked.permits_added_to(answers.denials())),
+        unasked: unasked.counts(),
+        waits: None,
+        shadow: shadow.counts(),
+        fallbacks: None,
+        leases: None,
+        shares: None,
+        classes: Vec::new(),
+        state: None,
+        waiting: 0,
+        keys: None,
+        memory_bytes: None,
+        healed: 0,
     }
 }
