@@ -17,8 +17,7 @@ use super::inputs::{
 };
 use super::page_file::page_file;
 use super::policies::load_all;
-use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, command, print};
+use super::{Failure, command, print, status};
 use crate::console::tell;
 use crate::policy::input::{PolicyArgs, size};
 use crate::report::{Heading, Page, Summary};
@@ -285,11 +284,7 @@ impl ReplayArgs {
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
         page_written?;
-        Ok(ExitCode::from(match (failed == 0, replay.is_meaningful()) {
-            (false, _) => UNREADABLE,
-            (true, false) => MEANINGLESS,
-            (true, true) => 0,
-        }))
+        Ok(status::after_logs(failed == 0, replay.pass()))
     }
 
     /// Returns the command that comes next.

@@ -1,6 +1,9 @@
 //! The exit statuses of each command, which its help and its manual page list.
 
 use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use sluicegate_replay::replay::Pass;
 
 /// Status if something could not be read or written.
 pub(super) const UNREADABLE: u8 = 1;
@@ -65,6 +68,15 @@ pub(super) const OF_TEXTS: &[Status] = &[
     (UNREADABLE, "the text could not be written"),
     (WRONG_USE, "an argument is wrong"),
 ];
+
+/// Returns the status after logs were read, to their end or not.
+pub(super) fn after_logs(were_all_read: bool, pass: &Pass) -> ExitCode {
+    ExitCode::from(match (were_all_read, pass.is_meaningful()) {
+        (false, _) => UNREADABLE,
+        (true, false) => MEANINGLESS,
+        (true, true) => 0,
+    })
+}
 
 /// Returns the end of a command's help: a text, if there is one, and a line for each status.
 pub(super) fn after(text: &str, statuses: &[Status]) -> String {

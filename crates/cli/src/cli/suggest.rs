@@ -18,8 +18,7 @@ use super::inputs::{
     FormatArgs, load, progress, refuse_policies, refuse_same, show_skipped, sources, tell_formats,
 };
 use super::page_file::page_file;
-use super::status::{MEANINGLESS, UNREADABLE};
-use super::{Failure, command, command_without, print};
+use super::{Failure, command, command_without, print, status};
 use crate::console::tell;
 use crate::policy::input::{PolicyArgs, size};
 use crate::report::{Next, SuggestPage, write_findings};
@@ -303,11 +302,7 @@ impl SuggestArgs {
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
         page_written?;
-        Ok(ExitCode::from(match (findings.failures.is_empty(), pass.is_meaningful()) {
-            (false, _) => UNREADABLE,
-            (true, false) => MEANINGLESS,
-            (true, true) => 0,
-        }))
+        Ok(status::after_logs(findings.failures.is_empty(), &pass))
     }
 
     fn policy(&self) -> Result<Policy, Failure> {

@@ -63,7 +63,7 @@ impl Page<'_> {
                     (over_time(&sections))
                 }
                 @if let Some(hierarchy) = &self.summary.hierarchy {
-                    (levels::section(hierarchy, Stamps::within(self.replay.span())))
+                    (levels::section(hierarchy, Stamps::within(self.replay.pass().span())))
                 }
                 @for section in &sections { (section.section()) }
                 (policy(&self.heading.policy, &self.policy))
@@ -81,7 +81,7 @@ impl Page<'_> {
             dl {
                 dt { "Logs" } dd { (printable(logs)) }
                 dt { "Policy" } dd { a href="#policy" { (printable(&self.heading.policy)) } }
-                @if let Some((first, last)) = self.replay.span() {
+                @if let Some((first, last)) = self.replay.pass().span() {
                     dt { "Span" }
                     dd {
                         time datetime=(first) { (stamp(first)) } " to " time datetime=(last) { (stamp(last)) } " UTC, "

@@ -167,14 +167,15 @@ impl Summary {
     #[must_use]
     pub fn new(replay: &Replay, top: usize, errors: Vec<String>) -> Summary {
         let hierarchy = replay.levels().map(|levels| HierarchySummary::new(levels, top));
+        let pass = replay.pass();
         Summary {
-            lines: replay.lines(),
-            skipped: replay.skipped(),
-            late: replay.late(),
-            misplaced: replay.misplaced(),
-            outliers: replay.outliers(),
+            lines: pass.lines(),
+            skipped: pass.skipped(),
+            late: pass.late(),
+            misplaced: pass.misplaced(),
+            outliers: pass.outliers(),
             stamps: StampSummary {
-                resolution_nanos: u64::try_from(replay.resolution().as_nanos()).unwrap_or(u64::MAX),
+                resolution_nanos: u64::try_from(pass.resolution().as_nanos()).unwrap_or(u64::MAX),
                 spread: !replay.options().as_stamped,
             },
             incomplete: !errors.is_empty(),

@@ -11,6 +11,7 @@ mod waits;
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -38,9 +39,6 @@ const MIN_WIDTH: u16 = 60;
 
 /// The least width at which keys have the times at which they were seen.
 const SEEN_WIDTH: u16 = 90;
-
-/// The note on those times.
-pub(super) const SEEN: &str = ", seen in UTC";
 
 /// The most limiters of which a report has a sentence.
 const MOST_VERDICTS: usize = 6;
@@ -92,29 +90,31 @@ impl Summary {
         self.write_answer(heading, replay, out, width)?;
         self.write_heading(heading, replay, out)?;
         if !heading.brief {
-            self.write_parts(out, width)?;
-            self.write_common(out, width)?;
-            self.write_stores(replay, out, width)?;
-            self.write_penalties(replay, out, width)?;
-            self.write_waits(replay, out, width)?;
-            write_timelines(out, replay, width)?;
-            self.write_delayed(replay, out, width)?;
-            if !self.limiters.is_empty() {
-                self.write_top(replay, out, width)?;
+            let stamps = (width >= SEEN_WIDTH).then(|| Stamps::within(replay.pass().span()));
+            for section in [
+                self.parts(),
+                self.tenants(),
+                self.classes(),
+                self.stores(replay),
+                self.penalties(replay),
+                self.waits(replay),
+            ] {
+                section.write(out, width)?;
             }
-            self.write_top_of_levels(out, width)?;
+            write_timelines(out, replay, width)?;
+            self.delayed(stamps).write(out, width)?;
+            if !self.limiters.is_empty() {
+                self.write_top(stamps, out, width)?;
+            }
+            self.top_of_levels().write(out, width)?;
         }
         // What matters most is last, next to the prompt.
         self.write_levels(out, width)?;
-        if !self.limiters.is_empty() {
-            section(out, "limiters", "")?;
-            let mut table = Table::new();
-            self.fill_limiters(&mut table, replay);
-            write_table(out, table, width)?;
+        for section in
+            [self.all_limiters(replay), self.stamped(), self.steady(replay), self.warned()]
+        {
+            section.write(out, width)?;
         }
-        self.write_stamped(out, width)?;
-        self.write_steady(replay, out, width)?;
-        self.write_warnings(out, width)?;
         let Some(next) = &heading.next else { return Ok(()) };
         write!(out, "\n{DIM}next{DIM:#}     ")?;
         match next.split_once(": ") {
@@ -162,7 +162,7 @@ impl Summary {
             |name: &str, text: &dyn Display| writeln!(out, "  {DIM}{name:<7}{DIM:#} {text}");
         line(if heading.logs.len() > 2 { "logs" } else { "log" }, &heading.logs_in_short())?;
         line("policy", &heading.policy)?;
-        if let Some((first, last)) = replay.span() {
+        if let Some((first, last)) = replay.pass().span() {
             let [from, to] = [first, last]
                 .map(|time| time.to_zoned(TimeZone::UTC).strftime("%F %T").to_string());
             line("span", &format!("{from} to {to} UTC, {}", lasted(first, last)))?;
@@ -186,13 +186,12 @@ impl Summary {
         )
     }
 
-    fn fill_limiters(&self, table: &mut Table, replay: &Replay) {
-        table.set_header(
-            ["limiter", "policy", "keys", "hit", "allowed", "denied", "denied %"].map(header),
-        );
+    fn all_limiters(&self, replay: &Replay) -> Section {
+        let names = ["limiter", "policy", "keys", "hit", "allowed", "denied", "denied %"];
+        let mut section = Section::new("limiters", "", names, 2..7);
         for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
-            table.add_row([
-                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+            section.table.add_row([
+                name_cell(&limiter.name, 0),
                 Cell::new(&judge.rule().kind),
                 Cell::new(HumanCount(limiter.keys as u64)),
                 Cell::new(HumanCount(limiter.keys_hit as u64)).fg(Color::Red),
@@ -201,89 +200,72 @@ impl Summary {
                 Cell::new(percent(limiter.denied, limiter.allowed + limiter.denied)),
             ]);
         }
-        align_right(table, 2..7);
+        section
     }
 
-    /// Writes what limiters of a short time would have done at the stamps themselves.
-    fn write_stamped(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let mut table = Table::new();
-        table.set_header(["limiter", "denied %, spread", "denied %, as stamped"].map(header));
+    /// Returns what limiters of a short time would have done at the stamps themselves.
+    fn stamped(&self) -> Section {
+        let names = ["limiter", "denied %, spread", "denied %, as stamped"];
+        let note = ", whose lines the log does not place within theirs";
+        let mut section = Section::new("limiters of a few seconds", note, names, 1..3);
         for limiter in &self.limiters {
             let Some(stamped) = limiter.as_stamped else { continue };
-            table.add_row([
-                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+            section.table.add_row([
+                name_cell(&limiter.name, 0),
                 Cell::new(percent(limiter.denied, limiter.allowed + limiter.denied)),
                 Cell::new(percent(stamped.denied, stamped.allowed + stamped.denied)),
             ]);
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 1..3);
-        section(
-            out,
-            "limiters of a few seconds",
-            ", whose lines the log does not place within theirs",
-        )?;
-        write_table(out, table, width)
+        section
     }
 
-    fn write_warnings(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        if self.warnings.is_empty() {
-            return Ok(());
-        }
-        section(out, "warnings", "")?;
-        let mut table = Table::new();
+    fn warned(&self) -> Section {
+        let mut section = Section::new("warnings", "", [], 0..0);
         for warning in &self.warnings {
-            table.add_row([Cell::new(printable(warning)).fg(Color::Yellow)]);
+            section.table.add_row([Cell::new(printable(warning)).fg(Color::Yellow)]);
         }
-        write_table(out, table, width)
+        section
     }
 
-    /// Writes the refusals by each of several windows or limiters.
-    fn write_parts(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let mut table = Table::new();
-        table.set_header(["limiter", "denied by", "denied", "denied %"].map(header));
+    /// Returns the refusals by each of several windows or limiters.
+    fn parts(&self) -> Section {
+        let names = ["limiter", "denied by", "denied", "denied %"];
+        let mut section = Section::new("limiters of several parts", "", names, 2..4);
         // Where lines wait, hardly anything is denied.
         let is_told = |limiter: &&LimiterSummary| limiter.waits.is_none() || limiter.denied > 0;
         for limiter in self.limiters.iter().filter(is_told) {
             for (place, part) in limiter.denied_by.iter().enumerate() {
-                table.add_row([
-                    Cell::new(if place == 0 { limiter.name.as_str() } else { "" })
-                        .add_attribute(Attribute::Bold),
+                section.table.add_row([
+                    name_cell(&limiter.name, place),
                     Cell::new(&part.part),
                     Cell::new(HumanCount(part.denied)).fg(Color::Red),
                     Cell::new(percent(part.denied, limiter.allowed + limiter.denied)),
                 ]);
             }
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..4);
-        section(out, "limiters of several parts", "")?;
-        write_table(out, table, width)
+        section
     }
 
-    fn write_top(&self, replay: &Replay, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let stamps = has_seen(width).then(|| Stamps::within(replay.span()));
-        section(out, "most denied", if stamps.is_some() { SEEN } else { "" })?;
-        let mut table = Table::new();
-        let mut names = vec!["limiter", "key", "denied", "of", "denied %"];
-        names.extend(stamps.iter().flat_map(|_| ["first seen", "last seen"]));
-        names.push("mostly");
-        table.set_header(names.into_iter().map(header));
+    fn write_top(
+        &self,
+        stamps: Option<Stamps>,
+        out: &mut impl Write,
+        width: u16,
+    ) -> io::Result<()> {
+        let names = ["limiter", "key", "denied", "of", "denied %"].into_iter();
+        let names = names.chain(seen_names(stamps)).chain(["mostly"]);
+        let numbers = 2..if stamps.is_some() { 7 } else { 5 };
+        let mut top = Section::new("most denied", seen_note(stamps), names, numbers);
         for limiter in &self.limiters {
             for (place, key) in limiter.top_denied.iter().enumerate() {
-                let name = if place == 0 { limiter.name.as_str() } else { "" };
-                table.add_row(top_row(name, key, stamps));
+                top.table.add_row(top_row(name_cell(&limiter.name, place), key, stamps));
             }
         }
-        align_right(&mut table, 2..if stamps.is_some() { 7 } else { 5 });
-        if table.is_empty() {
+        if top.table.is_empty() {
+            section(out, top.title, top.note)?;
             return writeln!(out, "  nothing was denied");
         }
-        write_table(out, table, width)
+        top.write(out, width)
     }
 }
 
@@ -303,7 +285,7 @@ pub(super) fn lasted(first: Timestamp, last: Timestamp) -> String {
 
 /// Returns the kind of the stamps, and the times at which their lines were judged, in words.
 pub(super) fn stamps(replay: &Replay) -> String {
-    let (stamps, length) = match replay.resolution() {
+    let (stamps, length) = match replay.pass().resolution() {
         replay::RESOLUTION => ("whole seconds".to_owned(), "1 s".to_owned()),
         finer => (format!("finer than a second, to {finer:?}"), format!("{finer:?}")),
     };
@@ -319,22 +301,67 @@ pub(super) fn width() -> u16 {
     columns().map_or(MAX_WIDTH, |columns| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
-/// Returns true if the report is wide enough for the times at which keys were seen.
-pub(super) fn has_seen(width: u16) -> bool {
-    width >= SEEN_WIDTH
+/// A table under its title.
+struct Section {
+    title: &'static str,
+    note: &'static str,
+    table: Table,
+    /// The columns of numbers.
+    numbers: Range<usize>,
+}
+
+impl Section {
+    /// Starts a table without rows.
+    fn new<'n>(
+        title: &'static str,
+        note: &'static str,
+        names: impl IntoIterator<Item = &'n str>,
+        numbers: Range<usize>,
+    ) -> Section {
+        let mut table = Table::new();
+        let names: Vec<Cell> = names.into_iter().map(header).collect();
+        if !names.is_empty() {
+            table.set_header(names);
+        }
+        Section { title, note, table, numbers }
+    }
+
+    /// Writes the table, unless it has no row.
+    fn write(mut self, out: &mut impl Write, width: u16) -> io::Result<()> {
+        if self.table.is_empty() {
+            return Ok(());
+        }
+        align_right(&mut self.table, self.numbers);
+        section(out, self.title, self.note)?;
+        write_table(out, self.table, width)
+    }
+}
+
+/// Returns the cell of a name, which stands in the first of its rows.
+fn name_cell(name: &str, place: usize) -> Cell {
+    Cell::new(if place == 0 { name } else { "" }).add_attribute(Attribute::Bold)
+}
+
+/// Returns the names of the columns of the times at which keys were seen.
+fn seen_names(stamps: Option<Stamps>) -> impl Iterator<Item = &'static str> {
+    stamps.into_iter().flat_map(|_| ["first seen", "last seen"])
+}
+
+fn seen_note(stamps: Option<Stamps>) -> &'static str {
+    if stamps.is_some() { ", seen in UTC" } else { "" }
 }
 
 /// Adds the times at which a key was seen first and last.
-pub(super) fn add_seen(row: &mut Row, stamps: Option<Stamps>, seen: [Timestamp; 2]) {
+fn add_seen(row: &mut Row, stamps: Option<Stamps>, seen: [Timestamp; 2]) {
     for cell in stamps.iter().flat_map(|stamps| seen.map(|stamp| Cell::new(stamps.of(stamp)))) {
         row.add_cell(cell);
     }
 }
 
-fn top_row(name: &str, key: &KeySummary, stamps: Option<Stamps>) -> Row {
+fn top_row(name: Cell, key: &KeySummary, stamps: Option<Stamps>) -> Row {
     let all = key.allowed + key.denied;
     let mut row = Row::from([
-        Cell::new(name).add_attribute(Attribute::Bold),
+        name,
         Cell::new(printable(&key.key)),
         Cell::new(HumanCount(key.denied)).fg(Color::Red),
         Cell::new(HumanCount(all)),
@@ -356,7 +383,7 @@ pub(super) fn header(name: &str) -> Cell {
     Cell::new(name).add_attribute(Attribute::Dim)
 }
 
-pub(super) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+pub(super) fn align_right(table: &mut Table, columns: Range<usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -110,7 +110,7 @@ pub(super) fn key_header() -> Markup {
     html! { th scope="col" { "key, " span.note { "first and last seen" } } }
 }
 
-fn key_cell(
+pub(super) fn key_cell(
     key: &str,
     [first, last]: [Timestamp; 2],
     profile: Option<&Profile>,

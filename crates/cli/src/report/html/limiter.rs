@@ -27,11 +27,11 @@ pub(super) struct Section<'a> {
 impl<'a> Section<'a> {
     /// Returns the sections of all limiters, in the order of the policy.
     pub(super) fn all(limiters: &'a [LimiterSummary], replay: &'a Replay) -> Vec<Section<'a>> {
-        let stamps = Stamps::within(replay.span());
+        let stamps = Stamps::within(replay.pass().span());
         let pairs = limiters.iter().zip(replay.judges()).enumerate();
         pairs
             .map(|(index, (limiter, judge))| {
-                let times = replay.span().map(|span| times(judge, span));
+                let times = replay.pass().span().map(|span| times(judge, span));
                 Section { index, limiter, judge, times, stamps }
             })
             .collect()

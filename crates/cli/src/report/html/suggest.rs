@@ -7,10 +7,9 @@ use sluicegate_replay::log::printable;
 use sluicegate_replay::suggest::{Findings, HitKey, Point, Suggestion};
 
 use super::document::Document;
-use super::keys::cut;
+use super::keys::{key_cell, key_header};
 use super::plot::curve::Curve;
 use super::{count, share, warnings};
-use crate::report::profile::in_short;
 use crate::report::seen::Stamps;
 use crate::report::suggest::{CAUTION, all_warnings, asked, knee_below, marks, says, verdict};
 
@@ -155,7 +154,7 @@ fn keys(limiter: &Suggestion) -> Markup {
                     }
                 }
                 thead { tr {
-                    th scope="col" { "key, " span.note { "first and last seen" } }
+                    (key_header())
                     @if are_computed { th scope="col" { "needs" } }
                     th scope="col" { "denied" } th scope="col" { "of" }
                 } }
@@ -172,13 +171,7 @@ fn row(key: &HitKey, limiter: &Suggestion, are_computed: bool, stamps: Stamps) -
     };
     html! {
         tr data-needs=[key.least_limit] class=[is_hit.then_some("hit")] {
-            th scope="row" {
-                span.name { (cut(&key.key)) }
-                span.seen {
-                    time datetime=(key.first) { (stamps.of(key.first)) } " – " time datetime=(key.last) { (stamps.of(key.last)) }
-                }
-                @if let Some(profile) = &key.profile { span.seen { "mostly " (cut(&in_short(profile))) } }
-            }
+            (key_cell(&key.key, [key.first, key.last], key.profile.as_ref(), stamps))
             @if are_computed {
                 td { @match key.least_limit { Some(need) => (count(need)), None => span.note { "–" } } }
             }

@@ -1,32 +1,22 @@
 //! The parts of the report for people on tenants and classes that share a limit.
 
-use std::io::{self, Write};
-
-use comfy_table::{Attribute, Cell, Color, Table};
+use comfy_table::{Cell, Color};
 use indicatif::HumanCount;
 use sluicegate_replay::log::printable;
 
-use super::{align_right, header, percent, section, write_table};
+use super::{Section, name_cell, percent};
 use crate::report::json::Summary;
 
 impl Summary {
-    /// Writes what each tenant got, and what each class did.
-    pub(super) fn write_common(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        self.write_tenants(out, width)?;
-        self.write_classes(out, width)
-    }
-
-    fn write_tenants(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let mut table = Table::new();
-        table.set_header(
-            ["limiter", "tenant", "assured", "borrowed", "denied", "denied %"].map(header),
-        );
+    /// Returns what each tenant got.
+    pub(super) fn tenants(&self) -> Section {
+        let names = ["limiter", "tenant", "assured", "borrowed", "denied", "denied %"];
+        let mut section = Section::new("tenants", ", by requests", names, 2..6);
         for limiter in &self.limiters {
             let Some(shares) = &limiter.shares else { continue };
             for (place, tenant) in shares.top.iter().chain(&shares.others()).enumerate() {
-                table.add_row([
-                    Cell::new(if place == 0 { limiter.name.as_str() } else { "" })
-                        .add_attribute(Attribute::Bold),
+                section.table.add_row([
+                    name_cell(&limiter.name, place),
                     Cell::new(printable(&tenant.tenant)),
                     Cell::new(HumanCount(tenant.assured)).fg(Color::Green),
                     Cell::new(HumanCount(tenant.borrowed)).fg(Color::Green),
@@ -35,24 +25,17 @@ impl Summary {
                 ]);
             }
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..6);
-        section(out, "tenants", ", by requests")?;
-        write_table(out, table, width)
+        section
     }
 
-    fn write_classes(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let mut table = Table::new();
-        table.set_header(
-            ["limiter", "class", "leaves", "allowed", "denied", "denied %"].map(header),
-        );
+    /// Returns what each class did.
+    pub(super) fn classes(&self) -> Section {
+        let names = ["limiter", "class", "leaves", "allowed", "denied", "denied %"];
+        let mut section = Section::new("classes", "", names, 2..6);
         for limiter in &self.limiters {
             for (place, class) in limiter.classes.iter().enumerate() {
-                table.add_row([
-                    Cell::new(if place == 0 { limiter.name.as_str() } else { "" })
-                        .add_attribute(Attribute::Bold),
+                section.table.add_row([
+                    name_cell(&limiter.name, place),
                     Cell::new(printable(&class.class)),
                     Cell::new(HumanCount(class.reserve)),
                     Cell::new(HumanCount(class.allowed)).fg(Color::Green),
@@ -61,11 +44,6 @@ impl Summary {
                 ]);
             }
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..6);
-        section(out, "classes", "")?;
-        write_table(out, table, width)
+        section
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Attribute, Cell, Color, Table};
+use comfy_table::{Cell, Color};
 use indicatif::HumanCount;
 use sluicegate_replay::log::printable;
 
-use super::{DIM, align_right, header, percent, section, write_table};
+use super::{DIM, Section, name_cell, percent};
 use crate::report::json::Summary;
 
 impl Summary {
@@ -14,11 +14,12 @@ impl Summary {
     pub(super) fn write_levels(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let Some(hierarchy) = &self.hierarchy else { return Ok(()) };
         let all = hierarchy.allowed + hierarchy.denied;
-        let mut table = Table::new();
-        table.set_header(["level", "policy", "keys", "hit", "denied", "denied %"].map(header));
+        let names = ["level", "policy", "keys", "hit", "denied", "denied %"];
+        let note = ", which a request passes all or none of";
+        let mut section = Section::new("levels", note, names, 2..6);
         for level in &hierarchy.levels {
-            table.add_row([
-                Cell::new(printable(&level.name)).add_attribute(Attribute::Bold),
+            section.table.add_row([
+                name_cell(&printable(&level.name), 0),
                 Cell::new(&level.policy),
                 Cell::new(HumanCount(level.keys as u64)),
                 Cell::new(HumanCount(level.keys_hit as u64)),
@@ -26,24 +27,20 @@ impl Summary {
                 Cell::new(percent(level.denied, all)),
             ]);
         }
-        align_right(&mut table, 2..6);
-        section(out, "levels", ", which a request passes all or none of")?;
-        write_table(out, table, width)?;
+        section.write(out, width)?;
         let [allowed, denied] = [hierarchy.allowed, hierarchy.denied].map(HumanCount);
         writeln!(out, "  {DIM}{allowed} passed all levels, {denied} were denied by one{DIM:#}")
     }
 
-    /// Writes the keys that each level refused most often.
-    pub(super) fn write_top_of_levels(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        let levels = self.hierarchy.iter().flat_map(|hierarchy| &hierarchy.levels);
-        let mut table = Table::new();
-        table.set_header(["level", "key", "denied", "of", "denied %"].map(header));
-        for level in levels {
+    /// Returns the keys that each level refused most often.
+    pub(super) fn top_of_levels(&self) -> Section {
+        let names = ["level", "key", "denied", "of", "denied %"];
+        let mut section = Section::new("most denied by levels", "", names, 2..5);
+        for level in self.hierarchy.iter().flat_map(|hierarchy| &hierarchy.levels) {
             for (place, key) in level.top_denied.iter().enumerate() {
                 let all = key.allowed + key.denied;
-                table.add_row([
-                    Cell::new(if place == 0 { printable(&level.name) } else { String::new() })
-                        .add_attribute(Attribute::Bold),
+                section.table.add_row([
+                    name_cell(&printable(&level.name), place),
                     Cell::new(printable(&key.key)),
                     Cell::new(HumanCount(key.denied)).fg(Color::Red),
                     Cell::new(HumanCount(all)),
@@ -51,11 +48,6 @@ impl Summary {
                 ]);
             }
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..5);
-        section(out, "most denied by levels", "")?;
-        write_table(out, table, width)
+        section
     }
 }

@@ -1,13 +1,11 @@
 //! The part of the report for people on the stores that the policy chose.
 
-use std::io::{self, Write};
-
-use comfy_table::{Attribute, Cell, Table};
+use comfy_table::Cell;
 use indicatif::{HumanBytes, HumanCount};
 use sluicegate::keyed::WhenFull;
 use sluicegate_replay::replay::Replay;
 
-use super::{align_right, header, section, write_table};
+use super::{Section, name_cell};
 use crate::report::json::{StoreSummary, Summary};
 
 impl StoreSummary {
@@ -19,15 +17,10 @@ impl StoreSummary {
 }
 
 impl Summary {
-    /// Writes the counts of the stores that the policy chose, if it chose any.
-    pub(super) fn write_stores(
-        &self,
-        replay: &Replay,
-        out: &mut impl Write,
-        width: u16,
-    ) -> io::Result<()> {
-        let mut table = Table::new();
-        table.set_header(["limiter", "store", "memory", "holds", "no room", "then"].map(header));
+    /// Returns the counts of the stores that the policy chose.
+    pub(super) fn stores(&self, replay: &Replay) -> Section {
+        let names = ["limiter", "store", "memory", "holds", "no room", "then"];
+        let mut section = Section::new("stores", "", names, 2..5);
         for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
             let Some(store) = &limiter.store else { continue };
             let (name, memory, holds) = match store {
@@ -46,8 +39,8 @@ impl Summary {
                     ),
                 ),
             };
-            table.add_row([
-                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+            section.table.add_row([
+                name_cell(&limiter.name, 0),
                 Cell::new(name),
                 Cell::new(memory),
                 Cell::new(holds),
@@ -55,12 +48,7 @@ impl Summary {
                 Cell::new(then(judge.rule().store.when_full)),
             ]);
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..5);
-        section(out, "stores", "")?;
-        write_table(out, table, width)
+        section
     }
 }
 

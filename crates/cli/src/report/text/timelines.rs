@@ -20,7 +20,7 @@ const TICKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', 
 
 /// Writes what each limiter allowed and denied over time, as rows of bars.
 pub(super) fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Result<()> {
-    let Some((first, last)) = replay.span() else { return Ok(()) };
+    let Some((first, last)) = replay.pass().span() else { return Ok(()) };
     let until_nanos = u64::try_from(last.duration_since(first).as_nanos()).unwrap_or(u64::MAX);
     let most = usize::from(width.saturating_sub(AROUND_TIMELINE));
     let drawn: Vec<(&Judge, Vec<Bin>, u64)> = replay

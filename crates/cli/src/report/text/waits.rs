@@ -1,67 +1,50 @@
 //! The part of the report for people on requests that waited.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
-use comfy_table::{Attribute, Cell, Color, Table};
+use comfy_table::{Cell, Color, Row};
 use indicatif::HumanCount;
 use sluicegate_policy::time_in_words;
 use sluicegate_replay::log::printable;
 use sluicegate_replay::replay::Replay;
 
-use super::{SEEN, add_seen, align_right, has_seen, header, percent, section, write_table};
+use super::{Section, add_seen, name_cell, percent, seen_names, seen_note};
 use crate::report::json::Summary;
 use crate::report::seen::Stamps;
 
 impl Summary {
-    /// Writes how long requests waited, if they did instead of being refused.
-    pub(super) fn write_waits(
-        &self,
-        replay: &Replay,
-        out: &mut impl Write,
-        width: u16,
-    ) -> io::Result<()> {
+    /// Returns how long requests waited, if they did instead of being refused.
+    pub(super) fn waits(&self, replay: &Replay) -> Section {
         let waits: Vec<_> = replay.judges().iter().filter_map(|judge| judge.waits()).collect();
-        let Some(within) = waits.first().map(|waits| waits.longer()) else { return Ok(()) };
+        let within = waits.first().and_then(|waits| waits.longer());
         let within = within.map(|(within, _)| format!("over {}", time_in_words(within)));
-        let mut table = Table::new();
-        let mut names = vec!["limiter", "delayed", "delayed %", "p50", "p90", "p99", "longest"];
-        names.extend(within.as_deref());
-        table.set_header(names.into_iter().map(header));
+        let names = ["limiter", "delayed", "delayed %", "p50", "p90", "p99", "longest"];
+        let names = names.into_iter().chain(within.as_deref());
+        let mut section = Section::new("waits", ", each key has a queue", names, 1..8);
         for (limiter, waits) in self.limiters.iter().zip(waits) {
             let [p50, p90, p99] = [50, 90, 99].map(|percent| waits.percentile(percent));
             let mut row = vec![
-                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+                name_cell(&limiter.name, 0),
                 Cell::new(HumanCount(waits.delayed())).fg(Color::Yellow),
                 Cell::new(percent(waits.delayed(), limiter.allowed)),
             ];
             row.extend([p50, p90, p99, waits.longest()].map(|wait| Cell::new(shown(wait))));
             row.extend(waits.longer().map(|(_, longer)| Cell::new(HumanCount(longer))));
-            table.add_row(row);
+            section.table.add_row(row);
         }
-        align_right(&mut table, 1..8);
-        section(out, "waits", ", each key has a queue")?;
-        write_table(out, table, width)
+        section
     }
 
-    /// Writes the keys that were delayed the most, if requests waited.
-    pub(super) fn write_delayed(
-        &self,
-        replay: &Replay,
-        out: &mut impl Write,
-        width: u16,
-    ) -> io::Result<()> {
-        let stamps = has_seen(width).then(|| Stamps::within(replay.span()));
-        let mut table = Table::new();
-        let mut names = vec!["limiter", "key", "delayed", "of", "delayed %", "longest"];
-        names.extend(stamps.iter().flat_map(|_| ["first seen", "last seen"]));
-        table.set_header(names.into_iter().map(header));
+    /// Returns the keys that were delayed the most, with the times at which they were seen if there are `stamps`.
+    pub(super) fn delayed(&self, stamps: Option<Stamps>) -> Section {
+        let names = ["limiter", "key", "delayed", "of", "delayed %", "longest"].into_iter();
+        let names = names.chain(seen_names(stamps));
+        let mut section = Section::new("most delayed", seen_note(stamps), names, 2..8);
         for limiter in &self.limiters {
             let delayed = limiter.waits.iter().flat_map(|waits| &waits.top_delayed);
             for (place, key) in delayed.enumerate() {
-                let mut row = comfy_table::Row::from([
-                    Cell::new(if place == 0 { limiter.name.as_str() } else { "" })
-                        .add_attribute(Attribute::Bold),
+                let mut row = Row::from([
+                    name_cell(&limiter.name, place),
                     Cell::new(printable(&key.key)),
                     Cell::new(HumanCount(key.delayed)).fg(Color::Yellow),
                     Cell::new(HumanCount(key.allowed)),
@@ -70,15 +53,10 @@ impl Summary {
                 ]);
                 add_seen(&mut row, stamps, [key.first_seen, key.last_seen]);
                 row.max_height(1);
-                table.add_row(row);
+                section.table.add_row(row);
             }
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut table, 2..8);
-        section(out, "most delayed", if stamps.is_some() { SEEN } else { "" })?;
-        write_table(out, table, width)
+        section
     }
 }
 
