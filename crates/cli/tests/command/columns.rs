@@ -178,27 +178,6 @@ fn the_nearest_name_to_one_that_no_line_has_is_said() {
     }
 }
 
-#[test]
-fn an_empty_field_is_an_absent_one_whatever_the_form_of_the_key() {
-    let line = |referer: &str| {
-        format!("h - - [01/Mar/2025:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"{referer}\" \"-\"\n")
-    };
-    let log = line("") + &line("-") + &line("http://a/");
-    for key in [
-        "\"referer\"",
-        "[\"referer\", \"method\"]",
-        "{ header = \"referer\", missing = \"shared\" }",
-    ] {
-        let folder = Folder::new();
-        let rest = "policy = \"fixed_window\"\nlimit = 1\ninterval = \"1 hour\"";
-        folder.file("policy.toml", format!("[limiters.referer]\nkey = {key}\n{rest}"));
-        let found = json(&folder.replay(&["--json"], log.as_str()).success());
-        let limiter = &found["limiters"][0];
-        let counts = ["keys", "allowed", "denied"].map(|count| limiter[count].clone());
-        assert_eq!(counts, [2, 2, 1].map(Value::from), "{key}: {limiter}");
-    }
-}
-
 fn json_of(folder: &Folder, format: &str, log: &str) -> Value {
     json(&folder.replay(&["--json", "--format", format], log).success())
 }

@@ -1,6 +1,6 @@
 //! Mistakes of somebody who uses the command for the first time.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::{Folder, LOG, json, sluicegate, stderr, stdout};
 
@@ -107,30 +107,13 @@ fn lines_that_are_not_in_order_within_a_minute_are_told() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_pipe_is_replayed_and_not_searched() {
+fn a_pipe_is_not_searched() {
     let folder = Folder::new();
     let fifo = folder.0.path().join("fifo");
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     for log in ["fifo", "/dev/zero"] {
         assert!(said(&folder, &["suggest", log], 2).contains("can be read only once"));
-    }
-    let writer = fifo.clone();
-    let writer = std::thread::spawn(move || std::fs::write(writer, LOG).unwrap());
-    let replay = folder.replay(&["--json", "fifo"], "").success();
-    writer.join().unwrap();
-    assert_eq!(json(&replay)["lines"], 6);
-    assert_eq!(stdout(&replay).lines().count(), 1);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn help_that_cannot_be_written_is_status_1() {
-    for args in [&["--help"][..], &["--version"], &["replay", "--help"], &["help", "suggest"]] {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let mut sluicegate = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
-        let status = sluicegate.args(args).stdout(full).stderr(Stdio::null()).status().unwrap();
-        assert_eq!(status.code(), Some(1), "{args:?}");
     }
 }
 

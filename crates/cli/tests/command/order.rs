@@ -82,16 +82,6 @@ fn a_stream_in_the_wrong_order_has_a_status_of_its_own() {
 }
 
 #[test]
-fn a_missing_log_is_told_and_the_others_are_replayed() {
-    let folder = Folder::new();
-    let missing = folder.replay(&["--json", "access.log", "no.log"], "").code(1);
-    assert_eq!(json(&missing)["lines"], 6);
-    assert!(stderr(&missing).contains("error: no.log: "), "{}", stderr(&missing));
-    let all = folder.replay(&["neither.log", "no.log"], "").code(1);
-    assert_eq!((stdout(&all), stderr(&all).lines().count()), (String::new(), 1));
-}
-
-#[test]
 fn a_limiter_that_judges_no_line_is_told() {
     let folder = Folder::new();
     folder.file("policy.toml", super::POLICY.to_owned() + "match = { path_prefix = \"/none\" }\n");
@@ -136,16 +126,6 @@ fn tallies_of_too_many_keys_are_estimates_that_say_so() {
     assert_eq!(limiter["denied"], json!(298));
     assert_eq!(limiter["top_denied"][0]["denied"], json!(298));
     assert!((4800..5200).contains(&limiter["keys"].as_u64().unwrap()), "{limiter}");
-}
-
-#[test]
-fn spellings_of_one_address_are_one_key() {
-    let log: String = ["2001:DB8::1", "2001:db8:0::1", "::ffff:192.0.2.1", "192.0.2.1"]
-        .iter()
-        .map(|client| lines([0]).replace("c0", client))
-        .collect();
-    let found = json(&Folder::new().replay(&["--json"], log).success());
-    assert_eq!(found["limiters"][0]["keys"], json!(2));
 }
 
 #[test]

@@ -147,20 +147,6 @@ fn a_replay_takes_each_format_and_keys_with_numbers_of_their_own() {
 }
 
 #[test]
-fn a_client_has_its_own_numbers_however_its_address_is_spelled() {
-    let folder = Folder::new();
-    folder.file(
-        "p.yaml",
-        "limiters:\n  x:\n    policy: fixed_window\n    limit: 5\n    interval: 1 hour\n    overrides: { '2001:DB8:0::1': { limit: 1 } }\n",
-    );
-    let line = "2001:db8::1 - - [22/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 1\n";
-    folder.file("six.log", line.repeat(3));
-    let args = ["replay", "--policy", "p.yaml", "--json", "six.log"];
-    let replay = json(&run(&folder, &args).success());
-    assert_eq!(replay["limiters"][0]["allowed"], json!(1));
-}
-
-#[test]
 fn a_replay_warns_of_limiters_that_only_count_and_of_those_that_wait() {
     let folder = Folder::new();
     let window = "policy: fixed_window, limit: 1, interval: 1 hour";

@@ -191,23 +191,6 @@ fn a_file_that_cannot_be_read_is_status_1_with_its_name() {
 }
 
 #[test]
-fn a_policy_that_is_wrong_is_status_2_and_shown() {
-    let folder = Folder::new();
-    folder.file("policy.toml", POLICY.replace("limit = 2", "limit = 0"));
-    let wrong = folder.replay(&["access.log"], "").code(2);
-    let expected = "\
-error: `limit` is 0
- --> policy.toml:6:9
-  |
-6 | limit = 0
-  |         ^ must be from 1 to 2^32
-";
-    assert_eq!(stderr(&wrong), expected);
-    assert_eq!(stdout(&wrong), "");
-    folder.replay(&["--jsn"], "").code(2);
-}
-
-#[test]
 fn without_arguments_the_bundled_log_is_replayed() {
     let report = stdout(&sluicegate().assert().success());
     for part in [

@@ -99,18 +99,6 @@ fn each_limiter_of_the_bundled_policy_is_looked_at() {
 }
 
 #[test]
-fn a_log_of_another_format_is_searched() {
-    let folder = Folder::new();
-    folder.file("a.json", "{\"client\":\"a\",\"time\":\"2026-11-22T10:00:00Z\"}\n".repeat(3));
-    let args = ["suggest", "--kind", "fixed_window", "--interval", "1m", "--format", "json"];
-    let run =
-        sluicegate().current_dir(folder.0.path()).args(args).args(["--json", "a.json"]).assert();
-    let found = output(&run.success());
-    assert_eq!(found["lines"], json!(3), "{found}");
-    assert_eq!(found["limiters"][0]["suggested"], json!(3), "{found}");
-}
-
-#[test]
 fn a_rate_is_searched_for_at_a_fixed_burst() {
     let folder = Folder::new();
     let line = |second: u32, client: &str| {
