@@ -13,7 +13,7 @@ async fn post(service: &Running, media_type: &str, body: Vec<u8>) -> (u16, Strin
 async fn bodies_that_are_no_checks_are_told_so() {
     let service = Running::of(POLICY).await;
     let json = "application/json";
-    let cases: [(&str, &[u8], u16, &str); 15] = [
+    let cases: [(&str, &[u8], u16, &str); 13] = [
         ("text/plain", br#"{"limiter":"all"}"#, 415, "Content-Type: application/json"),
         ("application/x-www-form-urlencoded", b"limiter=all", 415, "Content-Type"),
         (json, b"", 400, "the body: EOF while parsing a value at line 1 column 0"),
@@ -28,18 +28,6 @@ async fn bodies_that_are_no_checks_are_told_so() {
             br#"{"limiter":"all","cost":18446744073709551616}"#,
             400,
             "`cost`: 18446744073709552000 is not allowed",
-        ),
-        (
-            json,
-            br#"{"limiter":"all","cost":-1}"#,
-            400,
-            "`cost`: -1 is not allowed: must be a whole number",
-        ),
-        (
-            json,
-            br#"{"limiter":"all","cost":1.5}"#,
-            400,
-            "`cost`: 1.5 is not allowed: must be a whole number",
         ),
         (json, br#"{"limiter":"all","cost":"1"}"#, 400, "expected a whole number from 0 to 184"),
         (json, br#"{"limiter":"\u0000"}"#, 404, "no limiter is named \"\\u{0}\""),

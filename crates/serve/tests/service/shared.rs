@@ -240,39 +240,6 @@ async fn batches_and_proxies_are_answered_by_the_server_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn leases_of_two_services_hold_the_bound_and_ask_the_server_less() {
-    let server = Server::start();
-    let policy = |limit: u64| {
-        format!(
-            r#"
-            [limiters.leased]
-            key = "user"
-            policy = "token_bucket"
-            limit = {limit}
-            rate = {{ amount = 1, interval = "1 day" }}
-            store = {{ redis = "{}", lease = {{ nodes = 2, share = 50 }} }}
-            "#,
-            server.url()
-        )
-    };
-    let services = [
-        service_on(&server, &policy(1_000), OnFailure::Closed).await,
-        service_on(&server, &policy(1_000), OnFailure::Closed).await,
-    ];
-    let mut granted = 0;
-    for round in 0..1_200 {
-        let answer = services[round % 2].check(ask("leased", "ada")).await;
-        granted += u64::from(answer["decision"] == "granted");
-    }
-    // At once a key is granted no less than the part of the limit that is not for leases.
-    assert!((500..=1_000).contains(&granted), "{granted}");
-    let info: String = redis::cmd("INFO").arg("stats").query(&mut server.connection()).unwrap();
-    let commands = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
-    let commands: u64 = commands.unwrap().parse().unwrap();
-    assert!(commands < 600, "{commands} commands for 1200 checks");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limiters_that_no_server_can_keep_are_refused_by_name_before_anything_starts() {
     let server = Server::start();
     let refused = |policy: &str| {
