@@ -101,10 +101,7 @@ impl Header {
                 found.put_column(*asked, *rank, scratch.place(*column));
             }
         }
-        match found.record(&scratch.text, None, names.asked.0.len(), names.used)? {
-            Some(record) => Ok(Some(record)),
-            None => Err(BadLine::NoTime(names.of_time())),
-        }
+        found.named_record(&scratch.text, names)
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::columns::Columns;
 use super::super::line::{
     BadLine, Line, client_of_list, is_no_answer, is_status, request, shown, size,
 };
-use super::names::{SLOTS, Slot};
+use super::names::{Names, SLOTS, Slot, Wanted};
 use super::time::{self, Stamp};
 use super::{Record, Used};
 
@@ -66,6 +66,33 @@ impl Found {
         let columns = self.columns(text, columns);
         let line = self.line(text, format, used)?;
         Ok(line.map(|(line, places)| Record { line, places, columns }))
+    }
+
+    /// Returns the fields of a line in which they have names: one without a time is bad.
+    pub(super) fn named_record<'a>(
+        &self,
+        text: &'a [u8],
+        names: &Names,
+    ) -> Result<Option<Record<'a>>, BadLine> {
+        let record = self.record(text, None, names.asked.0.len(), names.used)?;
+        record.map(Some).ok_or_else(|| BadLine::NoTime(names.of_time()))
+    }
+
+    /// Keeps the place of a value for all fields and columns of its name.
+    pub(super) fn put_named(
+        &mut self,
+        names: &Names,
+        (name, wanted): (&str, Option<&Wanted>),
+        place: &Range<usize>,
+    ) {
+        for (slot, rank) in wanted.map_or(&[][..], |wanted| &wanted.slots) {
+            self.put_ranked(*slot, *rank, place.clone());
+        }
+        for (column, asked) in names.asked.0.iter().enumerate() {
+            if let Some(rank) = asked.rank(name) {
+                self.put_column(column, rank, place.clone());
+            }
+        }
     }
 
     pub(super) fn put(&mut self, slot: Slot, place: Range<usize>) {

@@ -30,10 +30,7 @@ pub(super) fn record<'a>(
     let object = Object { names, found: &mut found, scratch, learner };
     let mut reader = serde_json::Deserializer::from_slice(line);
     object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
-    match found.record(&scratch.text, None, names.asked.0.len(), names.used)? {
-        Some(record) => Ok(Some(record)),
-        None => Err(BadLine::NoTime(names.of_time())),
-    }
+    found.named_record(&scratch.text, names)
 }
 
 /// An object of the line. Names of fields within it follow the names of the objects around it, with
@@ -116,14 +113,8 @@ impl Object<'_> {
         };
         let start = self.scratch.text.len();
         self.scratch.text.extend_from_slice(text.as_bytes());
-        for (slot, rank) in wanted.map_or(&[][..], |wanted| &wanted.slots) {
-            self.found.put_ranked(*slot, *rank, start..self.scratch.text.len());
-        }
-        for (column, asked) in self.names.asked.0.iter().enumerate() {
-            if let Some(rank) = asked.rank(&self.scratch.path) {
-                self.found.put_column(column, rank, start..self.scratch.text.len());
-            }
-        }
+        let place = start..self.scratch.text.len();
+        self.found.put_named(self.names, (&self.scratch.path, wanted), &place);
     }
 }
 

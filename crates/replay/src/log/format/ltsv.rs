@@ -29,17 +29,7 @@ pub(super) fn record<'a>(
         if value.is_empty() || &line[value.clone()] == ABSENT {
             continue;
         }
-        for (slot, rank) in names.get(label).map_or(&[][..], |wanted| &wanted.slots) {
-            found.put_ranked(*slot, *rank, value.clone());
-        }
-        for (column, asked) in names.asked.0.iter().enumerate() {
-            if let Some(rank) = asked.rank(label) {
-                found.put_column(column, rank, value.clone());
-            }
-        }
+        found.put_named(names, (label, names.get(label)), &value);
     }
-    match found.record(line, None, names.asked.0.len(), names.used)? {
-        Some(record) => Ok(Some(record)),
-        None => Err(BadLine::NoTime(names.of_time())),
-    }
+    found.named_record(line, names)
 }

@@ -80,10 +80,7 @@ impl Fields {
         if count != self.slots.len() {
             return Err(BadLine::Columns(count, self.slots.len()));
         }
-        match found.record(line, None, names.asked.0.len(), names.used)? {
-            Some(record) => Ok(Some(record)),
-            None => Err(BadLine::NoTime(names.of_time())),
-        }
+        found.named_record(line, names)
     }
 }
 
