@@ -117,6 +117,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Then)> {
         ("half of gzip's magic", b"\x1f".to_vec(), Counts(3, 0, 1)),
         ("gzip's magic alone", b"\x1f\x8b".to_vec(), Part("unexpected end of file", 0)),
         ("gzip of nothing", gzip(""), Counts(3, 0, 0)),
+        ("gzip and then gzip", gzip(LOG).repeat(2), Counts(0, 12, 0)),
         (
             "gzip without its trailer",
             cut(gzip(&noisy(20_000)), 8),
@@ -299,4 +300,24 @@ skipped bad.log:11: not in common or combined log format
 skipped 3 more lines
 "
     );
+}
+
+#[test]
+fn the_reason_why_a_time_is_wrong_is_told() {
+    let folder = Folder::new();
+    for (log, why) in [
+        (GOOD.replace("2015", "1969"), ":1: 1969-05-17T10:05:03Z is before 1970"),
+        (
+            GOOD.replace("2015", "2600"),
+            ":1: 2600-05-17T10:05:03Z is after the year 2554, the last that limiters can count to",
+        ),
+        (
+            GOOD.to_owned() + &GOOD.replace("2015", "9015") + GOOD,
+            ":2: 9015-05-17T10:05:03Z is more than an hour ahead of the lines around it",
+        ),
+    ] {
+        folder.file("bad.log", log);
+        let replay = folder.replay(&["bad.log"], "");
+        assert!(stderr(&replay).contains(&format!("skipped bad.log{why}\n")), "{replay}");
+    }
 }

@@ -205,49 +205,6 @@ fn the_least_limit_of_a_key_is_the_least_that_never_denies_it() {
     }
 }
 
-/// Nine clients of one request each, and one of ten in ten seconds.
-fn abuser() -> String {
-    let mut requests: Vec<_> = (1..10).map(|client| (client, 0, 1)).collect();
-    requests.extend((1..=10).map(|second| (0, second, 1)));
-    log(&requests)
-}
-
-#[test]
-fn one_abuser_among_ten_is_found_by_each_kind() {
-    // The least limits that leave 90 %, and all, of the clients untouched.
-    for (fields, all) in [
-        ("policy = \"fixed_window\"\nlimit = 5\ninterval = \"1 minute\"\nstart = \"epoch\"", 10),
-        ("policy = \"fixed_window\"\nlimit = 5\ninterval = \"1 minute\"", 10),
-        ("policy = \"sliding_window\"\nlimit = 5\ninterval = \"1 minute\"", 10),
-        ("policy = \"sliding_counter\"\nlimit = 5\ninterval = \"1 minute\"", 10),
-        ("policy = \"sliding_log\"\nlimit = 5\ninterval = \"4 seconds\"", 4),
-        ("policy = \"weighted_log\"\nlimit = 5\ninterval = \"1 minute\"\ncapacity = 20", 10),
-        ("policy = \"multi_window\"\nlimits = [{ limit = 5, interval = \"1 minute\" }]", 10),
-        ("policy = \"calendar_window\"\nlimit = 5\nevery = \"hour\"", 10),
-        // One token comes back in nine seconds: the last request comes when one has.
-        (
-            "policy = \"token_bucket\"\nlimit = 5\nrate = { amount = 1, interval = \"9 seconds\" }",
-            9,
-        ),
-        (
-            "policy = \"leaky_bucket\"\nmode = \"meter\"\nlimit = 5\nrate = { amount = 1, interval = \"9 seconds\" }",
-            9,
-        ),
-        ("policy = \"gcra\"\ninterval = \"9 seconds\"\ntolerance = \"0 s\"", 9),
-    ] {
-        let policy = policy(fields);
-        for (untouched, limit) in [(900_000, 1), (1_000_000, all)] {
-            let found = findings(&policy, &abuser(), &goal(Share::Keys, untouched));
-            assert_eq!(found.limiters[0].suggested, Some(limit), "{fields}, {untouched}");
-        }
-        let found = findings(&policy, &abuser(), &goal(Share::Keys, 900_000));
-        let [hit] = &found.limiters[0].hit[..] else { panic!("{fields}") };
-        assert_eq!((hit.key.as_str(), hit.requests), ("c0", 10), "{fields}");
-        assert_eq!(hit.first.to_string(), "2015-05-17T10:00:01Z");
-        assert_eq!(hit.last.to_string(), "2015-05-17T10:00:10Z");
-    }
-}
-
 #[test]
 fn the_bundled_log_gives_the_limits_of_a_replay() {
     let open = || Merged::open(&[crate::log::Source::Sample], &indicatif::ProgressBar::hidden());

@@ -24,43 +24,6 @@ fn of_rate(of: Share, untouched: u64) -> SuggestOptions {
 }
 
 #[test]
-fn the_rate_of_steady_requests_is_found() {
-    // Client 1 comes every 10 seconds, client 2 every 3, client 3 four times in each second.
-    let mut requests = Vec::new();
-    for second in 0..120_u32 {
-        if second % 10 == 0 {
-            requests.push((1, second, 1));
-        }
-        if second % 3 == 0 {
-            requests.push((2, second, 1));
-        }
-        requests.extend([(3, second, 1); 4]);
-    }
-    let text = log(&requests);
-    let bucket = policy(
-        "policy = \"token_bucket\"\nlimit = 1\nrate = { amount = 1, interval = \"1 minute\" }\n",
-    );
-    // The lines of a second are spread over it. So those of client 3 are a quarter to a sixth of a second
-    // apart, with the distance rounded to a nanosecond: 4 to 6 a second, or a little more.
-    let least = |untouched| {
-        let findings = findings(&bucket, &text, &of_rate(Share::Keys, untouched));
-        assert!(findings.limiters[0].is_least);
-        assert_eq!(findings.limiters[0].interval.as_deref(), Some("1m"));
-        findings.limiters[0].suggested.unwrap()
-    };
-    assert_eq!(least(0), 1);
-    // Lines are spread over a second, so distances are up to a fraction of it shorter.
-    assert!((6..=7).contains(&least(330_000)), "{}", least(330_000));
-    assert!((20..=24).contains(&least(660_000)), "{}", least(660_000));
-    assert!((240..=361).contains(&least(1_000_000)), "{}", least(1_000_000));
-    let stamped = SuggestOptions { as_stamped: true, ..of_rate(Share::Keys, 660_000) };
-    assert_eq!(findings(&bucket, &text, &stamped).limiters[0].suggested, Some(20));
-    // Four requests at one instant are more than the burst, whatever the rate is.
-    let all = SuggestOptions { as_stamped: true, ..of_rate(Share::Keys, 1_000_000) };
-    assert_eq!(findings(&bucket, &text, &all).limiters[0].suggested, None);
-}
-
-#[test]
 fn rates_are_those_that_a_replay_of_every_rate_finds() {
     let kinds = [
         "policy = \"token_bucket\"\nlimit = 3\nrate = { amount = 7, interval = \"1 minute\" }",
