@@ -49,7 +49,7 @@ pub use self::profile::{Caller, Profile};
 pub use self::shape::Waits;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
-use crate::log::{Absent, Line, Merged};
+use crate::log::{Line, Merged};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::{Needs, Policy};
 
@@ -152,71 +152,10 @@ impl Replay {
         &self.needs
     }
 
-    /// Returns the number of lines that were judged.
-    #[must_use]
-    pub fn lines(&self) -> u64 {
-        self.pass.lines
-    }
-
-    /// Returns the number of judged lines that were older than a line before them.
-    #[must_use]
-    pub fn late(&self) -> u64 {
-        self.pass.late
-    }
-
-    /// Returns the number of judged lines that were older than a line before them by more than a
-    /// minute.
-    #[must_use]
-    pub fn misplaced(&self) -> u64 {
-        self.pass.misplaced
-    }
-
-    /// Returns the number of lines that could not be judged.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
-        self.pass.skipped
-    }
-
-    /// Returns the number of skipped lines whose time is far ahead of their neighbours'.
-    #[must_use]
-    pub fn outliers(&self) -> u64 {
-        self.pass.outliers
-    }
-
-    /// Returns true if a line was judged, and most lines could be judged at about their own time.
-    #[must_use]
-    pub fn is_meaningful(&self) -> bool {
-        self.pass.is_meaningful()
-    }
-
     /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
-    }
-
-    /// Returns the first few of the lines that could not be judged.
-    #[must_use]
-    pub fn first_skipped(&self) -> &[Skipped] {
-        &self.pass.first_skipped
-    }
-
-    /// Returns the headers and columns that the policy names and that no line had.
-    #[must_use]
-    pub fn absent(&self) -> &[Absent] {
-        self.pass.absent()
-    }
-
-    /// Returns the time of the first line and the newest time, if there was a line.
-    #[must_use]
-    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.pass.span
-    }
-
-    /// Returns the time between stamps, of the log in which it is longest.
-    #[must_use]
-    pub fn resolution(&self) -> Duration {
-        self.pass.resolution()
     }
 
     /// Returns the levels of the policy's hierarchy, if it has one.

@@ -135,7 +135,7 @@ pub fn of_replay(replay: &Replay) -> Vec<String> {
                 count(penalty.offences + penalty.not_noted),
             ));
         }
-        if replay.lines() > 0 && judge.allowed() + judge.denied() == 0 {
+        if replay.pass().lines() > 0 && judge.allowed() + judge.denied() == 0 {
             warnings
                 .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
         }

@@ -28,20 +28,20 @@ pub struct Moment {
 /// The times of the lines that were read, and the counts of those that were not judged.
 #[derive(Debug, Default)]
 pub struct Pass {
-    pub(super) as_stamped: bool,
-    pub(super) span: Option<(Timestamp, Timestamp)>,
+    as_stamped: bool,
+    span: Option<(Timestamp, Timestamp)>,
     /// The lines of the newest stamp, which are not judged before all of them are known.
     spread: Spread,
     /// The time between stamps, of the log in which it is longest.
     resolution: Option<Duration>,
-    pub(super) lines: u64,
-    pub(super) late: u64,
-    pub(super) misplaced: u64,
+    lines: u64,
+    late: u64,
+    misplaced: u64,
     /// The longest time by which a line was late.
     latest: SignedDuration,
-    pub(super) skipped: u64,
-    pub(super) outliers: u64,
-    pub(super) first_skipped: Vec<Skipped>,
+    skipped: u64,
+    outliers: u64,
+    first_skipped: Vec<Skipped>,
     absent: Vec<Absent>,
     had: Had,
     names: Vec<String>,
