@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use sluicegate_policy::Registry;
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Service, TokenError};
 
-use super::running::{POLICY, Running, failure, read, service_of};
-
-const TOKEN: &str = "a-token-of-this-test";
+use super::running::{POLICY, Running, TOKEN, failure, read, service_of};
 
 async fn with_token(service: &Running, token: &str, path: &str, body: &Value) -> reqwest::Response {
     let request = service.client.post(service.url(path)).header("authorization", token);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluicegate_serve::{AdminToken, Bounds};
 
-use super::running::{Running, service_of};
+use super::running::{Running, TOKEN, service_of};
 
 const POLICY: &str = r#"
 [limiters.tenants]
@@ -166,13 +166,11 @@ async fn a_batch_is_lent_what_there_is_for_all_of_its_tenants_or_takes_nothing()
 
 #[tokio::test]
 async fn a_share_is_never_made_full_and_a_penalty_of_its_tenant_ends() {
-    let token = AdminToken::new("a-token-of-this-test").unwrap();
+    let token = AdminToken::new(TOKEN).unwrap();
     let service = Running::start(service_of(POLICY).admin(token), Bounds::default()).await;
     let reset = async |limiter: &str, key: &str| {
-        let request =
-            service.client.post(service.url("/v1/reset")).bearer_auth("a-token-of-this-test");
         let body = json!({ "limiter": limiter, "key": key });
-        let response = request.json(&body).send().await.unwrap();
+        let response = service.post_as_admin("/v1/reset", &body).await;
         (response.status().as_u16(), response.text().await.unwrap())
     };
     service.check(ask("tenants", "acme", 6)).await;

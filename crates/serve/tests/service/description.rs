@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluicegate_serve::{AdminToken, Bounds};
 
-use super::running::{POLICY, Running, service_of};
+use super::running::{POLICY, Running, TOKEN, service_of};
 
 #[tokio::test]
 async fn every_path_of_the_description_is_there_and_no_other_is() {
@@ -63,8 +63,6 @@ async fn every_path_of_the_description_is_there_and_no_other_is() {
     }
     service.end().await;
 }
-
-const TOKEN: &str = "0123456789abcdef";
 
 /// Limiters of which one has penalties, and a level.
 const MORE: &str = r#"

@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 use sluicegate_policy::Policies;
 use sluicegate_serve::{AdminToken, Bounds};
 
-use super::running::{Running, failure, service_of};
-
-const TOKEN: &str = "a-secret-for-tests";
+use super::running::{Running, TOKEN, failure, service_of};
 
 const POLICY: &str = r#"
 [[hierarchy]]
@@ -97,8 +95,7 @@ async fn levels_are_listed_reset_and_reloaded() {
     check(&service, &ask("acme", "ada", 400, 0)).await;
     let reset = async |level: &str| {
         let body = json!({ "level": level, "fields": { "org": "acme", "user": "ada" } });
-        let request = service.client.post(service.url("/v1/levels/reset")).json(&body);
-        request.bearer_auth(TOKEN).send().await.unwrap().status()
+        service.post_as_admin("/v1/levels/reset", &body).await.status()
     };
     assert_eq!(
         (reset("user").await, reset("team").await),

@@ -40,6 +40,9 @@ rate = { amount = 1, interval = "1 hour" }
 cost = 2
 "#;
 
+/// The token of the administrator.
+pub(crate) const TOKEN: &str = "a-token-for-tests";
+
 /// A service on a port of its own. It ends when it is dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
@@ -108,6 +111,11 @@ impl Running {
         let (status, answer) = self.post("/v1/check", &body).await;
         assert_eq!(status, 200, "{answer}");
         answer
+    }
+
+    /// Asks as the administrator.
+    pub(crate) async fn post_as_admin(&self, path: &str, body: &Value) -> Response {
+        self.client.post(self.url(path)).bearer_auth(TOKEN).json(body).send().await.unwrap()
     }
 
     /// Returns the status and the detail of a refusal to answer.

@@ -12,7 +12,7 @@ use sluicegate_serve::{AdminToken, Bounds, Limiters, Service};
 use tokio::runtime::Handle;
 
 use super::redis_server::Server;
-use super::running::Running;
+use super::running::{Running, TOKEN};
 
 /// The parameters of the requirement's script: 10 tokens, 1 of which comes back in each second; and keys per
 /// user, address, endpoint and user, and global.
@@ -59,8 +59,6 @@ policy = "token_bucket"
 limit = 10
 rate = { amount = 1, interval = "10 days" }
 "#;
-
-const TOKEN: &str = "a-secret-for-tests";
 
 async fn service_on(server: &Server, policy: &str, on_failure: OnFailure) -> Running {
     let store =
@@ -122,8 +120,7 @@ async fn two_services_share_their_limits_and_keys_have_names_that_tell_what_they
     let hashed = |key: &&str| key.starts_with("user:sha256:") && key.len() == 77;
     assert!(keys[3..].iter().any(hashed), "{keys:?}");
 
-    let reset = one.client.post(one.url("/v1/reset")).json(&ask("user", "42"));
-    let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+    let reset = one.post_as_admin("/v1/reset", &ask("user", "42")).await;
     assert_eq!(reset.status(), 204);
     assert_eq!(other.check(ask("user", "42")).await["remaining"], 9);
 }
@@ -151,8 +148,7 @@ async fn tenants_of_two_services_are_told_whether_permits_are_assured_and_can_be
     let borrowed = metrics.lines().find(|line| line.contains("borrowed") && !line.starts_with('#'));
     assert!(borrowed.is_some_and(|line| line.ends_with(" 4")), "{borrowed:?}");
 
-    let reset = one.client.post(one.url("/v1/reset")).json(&ask(1));
-    let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+    let reset = one.post_as_admin("/v1/reset", &ask(1)).await;
     assert_eq!(reset.status(), 204);
     assert_eq!(other.check(ask(2)).await["share"], "assured");
 }

@@ -31,8 +31,7 @@ async fn while_the_server_is_gone_the_policy_answers_and_says_so() {
         let auth = service.client.get(service.url("/v1/auth?limiters=global&denied=403"));
         let auth = auth.header("x-forwarded-for", "192.0.2.7").send().await.unwrap();
         assert_eq!(auth.status(), if is_closed { 503 } else { 204 }, "{on_failure:?}");
-        let reset = service.client.post(service.url("/v1/reset")).json(&ask("ip", "a"));
-        let reset = reset.bearer_auth(TOKEN).send().await.unwrap();
+        let reset = service.post_as_admin("/v1/reset", &ask("ip", "a")).await;
         assert_eq!(reset.status(), 503);
 
         server.restart();
