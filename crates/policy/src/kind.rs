@@ -237,14 +237,12 @@ impl Kind {
         }
     }
 
-    /// Returns the most permits that are granted in any span of this length to callers that take no
-    /// credit: the engine's proved bound for one key, or for all of them if they share one limiter.
-    /// Permits that are taken by force, by reservations or by settlements come on top, at most the
-    /// quota's `max_debt`.
+    /// Returns the most permits that are granted in any span of this length to callers that take no credit: the engine's proved
+    /// bound for one key, or for all of them if they share one limiter. Permits that are taken by force, by reservations or by
+    /// settlements come on top, at most the quota's `max_debt`.
     ///
-    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
-    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
-    /// window. 0 for no time.
+    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second apart, a span of a second has
+    /// one. Rounds down to whole permits, and up to the next whole window. 0 for no time.
     #[must_use]
     pub fn most_in(&self, time: Duration) -> u64 {
         // The time from the first grant in a span to the last one that still is.
@@ -311,14 +309,27 @@ impl Kind {
         }
     }
 
+    /// Returns the same bucket with another [`quota`](Kind::quota), if it has one. A bucket that starts full still does.
+    #[must_use]
+    pub fn with_quota(&self, quota: Quota) -> Option<Kind> {
+        match self {
+            Kind::TokenBucket { quota: old, initial } => {
+                let burst = quota.burst();
+                let initial = if *initial == old.burst() { burst } else { (*initial).min(burst) };
+                Some(Kind::TokenBucket { quota, initial })
+            }
+            Kind::LeakyMeter(_) => Some(Kind::LeakyMeter(quota)),
+            _ => None,
+        }
+    }
+
     /// Returns the limit of a window that has one, and its length.
     #[must_use]
     pub fn window(&self) -> Option<Rate> {
         self.clone().window_mut().copied()
     }
 
-    /// Returns the same window with another limit, or `None` if it is none that has a
-    /// [`window`](Kind::window).
+    /// Returns the same window with another limit, if it has a [`window`](Kind::window).
     #[must_use]
     pub fn with_window(&self, window: Rate) -> Option<Kind> {
         let mut kind = self.clone();

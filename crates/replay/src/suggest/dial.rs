@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{Quota, Rate, Refill};
+use sluicegate::{Rate, Refill};
 
 use super::Share;
 use crate::policy::{Cost, Kind, Rule};
@@ -63,10 +63,6 @@ pub(super) fn parts(kind: &Kind) -> Vec<Part> {
 /// Returns the limit of a limiter, or why it has none that could be searched for.
 pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
     Ok(match kind {
-        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
-        Kind::Gcra { .. } => kind.most_at_once(),
-        Kind::MultiWindow { limits, .. } => limits.first().map_or(0, |limit| limit.permits()),
-        Kind::CalendarWindow { limit, .. } => *limit,
         Kind::LeakyMinInterval(_) => {
             return Err("a minimum interval has no limit; a `gcra` of the same interval has one");
         }
@@ -77,7 +73,7 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
         Kind::Shares { .. } | Kind::Priorities { .. } => {
             return Err("its limit is for all keys together; `replay` tells what each gets of it");
         }
-        _ => kind.window().ok_or("it has no limit")?.permits(),
+        _ => kind.window().map_or_else(|| kind.most_at_once(), Rate::permits),
     })
 }
 
@@ -87,13 +83,7 @@ pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
 /// requests at once. A bucket that starts full still does, and a log that remembers as many lines as its limit.
 pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
     let rate = |of: &Rate| Rate::new(limit, of.period()).ok();
-    let burst = |of: &Quota| of.with_burst(limit).ok();
     Some(match kind {
-        Kind::TokenBucket { quota, initial } => Kind::TokenBucket {
-            quota: burst(quota)?,
-            initial: if *initial == quota.burst() { limit } else { (*initial).min(limit) },
-        },
-        Kind::LeakyMeter(quota) => Kind::LeakyMeter(burst(quota)?),
         Kind::Gcra { interval, .. } => {
             let nanos = interval.as_nanos().checked_mul(u128::from(limit.checked_sub(1)?))?;
             let tolerance = Duration::from_nanos(u64::try_from(nanos).ok()?);
@@ -110,7 +100,10 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
         Kind::CalendarWindow { calendar, .. } => {
             Kind::CalendarWindow { limit, calendar: calendar.clone() }
         }
-        _ => kind.with_window(rate(&kind.window()?)?)?,
+        _ => match kind.quota() {
+            Some(quota) => kind.with_quota(quota.with_burst(limit).ok()?)?,
+            None => kind.with_window(rate(&kind.window()?)?)?,
+        },
     })
 }
 
