@@ -129,6 +129,21 @@ fn tallies_of_too_many_keys_are_estimates_that_say_so() {
 }
 
 #[test]
+fn spellings_of_one_address_are_one_key() {
+    let clients = [
+        "2001:DB8::1",
+        "2001:db8:0::1",
+        "::ffff:192.0.2.1",
+        "192.0.2.1",
+        "192.0.2.1:4711",
+        "[::ffff:192.0.2.1]:80",
+    ];
+    let log: String = clients.iter().map(|client| lines([0]).replace("c0", client)).collect();
+    let found = json(&Folder::new().replay(&["--json"], log).success());
+    assert_eq!(found["limiters"][0]["keys"], json!(2));
+}
+
+#[test]
 fn a_log_without_a_command_is_answered_with_the_command() {
     let folder = Folder::new();
     let answer = sluicegate().current_dir(folder.0.path()).arg("access.log").assert().code(2);
