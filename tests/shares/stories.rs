@@ -61,45 +61,6 @@ fn a_tenant_that_comes_back_has_its_share_at_once_and_owes_nothing() {
 }
 
 #[test]
-fn a_ceiling_holds_for_what_is_assured_and_borrowed_together() {
-    let clock = ManualClock::new();
-    let share =
-        Share::new(quota!(10 / second, burst 5)).with_ceiling(quota!(40 / second, burst 20));
-    let shares = Shares::with_clock(quota!(1_000 / second), [share], &clock).unwrap();
-    let mut taken = 0;
-    for step in 0..=50 {
-        let (assured, lent) = drain(&shares, 0, 7);
-        taken += assured + lent;
-        assert!(taken <= 20 + 4 * step, "{taken} after {step} tenths of a second");
-        clock.advance(Duration::from_millis(100));
-    }
-    assert!(taken >= 4 * 50, "the ceiling can be reached: {taken}");
-    let denied = shares.try_acquire(0, &7, 16).unwrap_err();
-    assert_eq!(denied, Denied::TooLarge { limit: 15, which: 0 }, "the share's burst is left");
-}
-
-#[test]
-fn a_tenant_at_its_ceiling_takes_nothing_of_what_is_for_all() {
-    let clock = ManualClock::new();
-    let limited = Share::new(quota!(1 / second, burst 1)).with_ceiling(quota!(2 / second, burst 2));
-    let other = Share::new(quota!(1 / second, burst 1));
-    let shares =
-        Shares::with_clock(quota!(2 / second, burst 50), [limited, other], &clock).unwrap();
-    assert_eq!(drain(&shares, 0, 1), (1, 0), "a burst of one is left below the ceiling");
-    for _ in 0..1_000 {
-        shares.try_acquire(0, &1, 1).unwrap_err();
-    }
-    assert_eq!(drain(&shares, 1, 2), (1, 46));
-    // And a ceiling pays nothing for what could not be borrowed.
-    clock.advance(Duration::from_millis(499));
-    for _ in 0..1_000 {
-        shares.try_acquire(0, &1, 1).unwrap_err();
-    }
-    clock.advance(Duration::from_millis(1));
-    assert!(shares.try_acquire(0, &1, 1).unwrap().is_borrowed());
-}
-
-#[test]
 fn a_tenant_of_no_group_only_borrows() {
     let clock = ManualClock::new();
     let share = Share::new(quota!(10 / second, burst 5));
@@ -185,20 +146,6 @@ fn a_million_tenants_have_a_share_each_and_those_that_are_idle_take_no_place() {
     clock.advance(Duration::from_secs(1));
     assert_eq!(shares.sweep() as u64, asked);
     assert_eq!(shares.tenants(0), 0);
-}
-
-#[test]
-fn a_larger_burst_is_earned_and_not_given_to_those_that_are_idle() {
-    let clock = ManualClock::new();
-    let share =
-        |burst| [Share::new(quota!(10 / second).with_burst(burst).unwrap()).with_tenants(2)];
-    let shares = Shares::with_clock(quota!(20 / second, burst 40), share(2), &clock).unwrap();
-    assert_eq!(drain(&shares, 0, 1), (2, 34));
-    shares.reconfigure(quota!(20 / second, burst 40), share(20)).unwrap();
-    // Only what the common bucket holds: four, of which two were the other's.
-    assert_eq!(drain(&shares, 0, 2), (2, 0));
-    clock.advance(Duration::from_secs(2));
-    assert_eq!((drain(&shares, 0, 1), drain(&shares, 0, 2)), ((20, 0), (20, 0)));
 }
 
 #[test]
