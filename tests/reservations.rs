@@ -15,5 +15,4 @@ mod from_first;
 mod random;
 mod reference;
 mod replay;
-mod small;
 mod stories;

@@ -9,7 +9,6 @@ mod buckets;
 #[cfg(feature = "calendar")]
 mod calendars;
 mod caller;
-mod changes;
 mod estimates;
 mod faults;
 mod jitter;

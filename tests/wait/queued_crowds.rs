@@ -78,26 +78,18 @@ fn each_of_a_thousand_callers_for_a_log_of_single_permits_wakes_once() {
 }
 
 #[test]
-fn each_of_a_thousand_callers_for_a_sharded_bucket_wakes_once() {
-    let clock = ManualClock::new();
-    let quota = quota!(100 / second, burst 10);
-    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
-    let bucket = Queued::with_clock(bucket, &clock);
-    bucket.try_acquire(10).unwrap();
-    let callers = (0..CROWD).map(|_| Caller::new(&bucket, 1)).collect();
-    assert_eq!(wakes(&clock, callers, &mut 0), CROWD);
-}
-
-#[test]
-fn callers_of_many_sizes_for_a_sharded_bucket_wake_at_most_twice() {
-    let clock = ManualClock::new();
-    let quota = quota!(100 / second, burst 10);
-    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
-    let bucket = Queued::with_clock(bucket, &clock);
-    bucket.try_acquire(10).unwrap();
-    let sizes = [6, 3, 2, 9].into_iter().cycle().take(CROWD);
-    let callers = sizes.map(|permits| Caller::new(&bucket, permits)).collect();
-    assert!(wakes(&clock, callers, &mut 0) <= 2 * CROWD);
+fn each_of_a_thousand_callers_for_a_sharded_bucket_wakes_once_or_of_many_sizes_twice() {
+    for (sizes, most) in [([1, 1, 1, 1], CROWD), ([6, 3, 2, 9], 2 * CROWD)] {
+        let clock = ManualClock::new();
+        let quota = quota!(100 / second, burst 10);
+        let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
+        let bucket = Queued::with_clock(bucket, &clock);
+        bucket.try_acquire(10).unwrap();
+        let sizes = sizes.into_iter().cycle().take(CROWD);
+        let callers = sizes.map(|permits| Caller::new(&bucket, permits)).collect();
+        let woken = wakes(&clock, callers, &mut 0);
+        assert!((CROWD..=most).contains(&woken), "{woken} of at most {most}");
+    }
 }
 
 #[test]
