@@ -76,14 +76,12 @@ export flags
     schedules "$unit_seeds" sluicegate wait --lib -- wait:: --skip timer::thread \
         --skip as_many_places --skip without_places
     # Two tests of the line leak on purpose what their wakers own; random calls take long.
-    schedules "$unit_seeds" $engine wait::caller wait::changes wait::faults wait::gate wait::resource wait::leaving wait::limits \
-        wait::order wait::reserve wait::wrapped gates_give_estimates granted_in_order changes_of_a_ring \
-        end_in_the_order --skip a_waker_may_drop --skip the_old_waker \
+    schedules "$unit_seeds" $engine wait::caller wait::faults wait::resource wait::limits \
+        wait::reserve wait::wrapped gates_give_estimates granted_in_order end_in_the_order --skip a_waker_may_drop --skip the_old_waker \
         --skip reserve_in_line::random --skip reserve_in_line::least
     # Those that take long on one thread, or have no lengths for Miri.
     schedules "$unit_seeds" $engine wait::queued wait::storm_queued --skip crowds --skip random --skip several_limiters_cost
-    schedules "$unit_seeds" $engine settle::cases:: settle::windows several_windows_settle --skip three_quarters --skip least_that \
-        --skip leave_others
+    schedules "$unit_seeds" $engine settle::windows several_windows_settle --skip three_quarters --skip least_that
     schedules "$unit_seeds" sluicegate-flow tokio --lib -- block_on time_limit word --skip spawn::tokio
     schedules "$unit_seeds" $flow rate_limited:: --skip random
     schedules "$unit_seeds" $flow warm_up:: --skip random
@@ -92,10 +90,9 @@ export flags
     schedules "$unit_seeds" $flow time_limit:: admission:: --skip by_default_needs_no_runtime \
         --skip any_limiter_with_a_line
     schedules "$unit_seeds" $engine hot_keys::threads --skip each_reset
-    schedules "$unit_seeds" $engine key_table::answers::each_key key_table::answers::a_receipt \
-        key_table::answers::a_look
-    schedules "$unit_seeds" $engine verbs:: debts:: shapes:: live_terms:: counted:: \
-        --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
+    schedules "$unit_seeds" $engine key_table::answers::each_key key_table::answers::a_receipt
+    schedules "$unit_seeds" $engine buckets:: shapes:: live_terms:: counted:: \
+        --skip extremes --skip again_and_again --skip tolerance
     schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks shares::threads shares::places priorities::
     schedules "$unit_seeds" $flow concurrency::threads concurrency::adaptive concurrency::parts \
         storm_of_threads_and_tasks threads_and_tasks_stand owned_guard no_permits_are_always permits_come_back \
