@@ -66,18 +66,16 @@ impl Counters {
     /// Counts hits, whatever the limit: they have been used.
     pub(super) fn report(&self, key: &[u8], limit: u32, hits: u64) -> Result<Reported, Denied> {
         self.with(key, limit, |window| {
-            let is_within = match hits {
-                0 => window.count() <= u64::from(limit),
-                hits => match window.try_acquire(hits) {
-                    // By this limit, whatever another question has brought meanwhile.
-                    Ok(grant) => grant.limit() - grant.remaining() <= u64::from(limit),
-                    Err(_) => {
-                        // An estimate of nothing is always granted. What is beyond the largest count is not
-                        // counted, and does not matter.
-                        let _ = window.try_acquire_settleable(0)?.settle(hits);
-                        false
-                    }
-                },
+            let is_within = if hits == 0 {
+                window.count() <= u64::from(limit)
+            } else if let Ok(grant) = window.try_acquire(hits) {
+                // By this limit, whatever another question has brought meanwhile.
+                grant.limit() - grant.remaining() <= u64::from(limit)
+            } else {
+                // An estimate of nothing is always granted. What is beyond the largest count is not
+                // counted, and does not matter.
+                let _ = window.try_acquire_settleable(0)?.settle(hits);
+                false
             };
             Ok(Reported { count: window.count(), is_within })
         })?
