@@ -10,6 +10,7 @@ mod servers;
 mod tenants;
 mod unanswered;
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -31,6 +32,7 @@ use self::servers::{Connected, Known, Server, Servers};
 use self::tenants::Tenants;
 use self::unanswered::Unanswered;
 use crate::guarded::Causes;
+use crate::lease::LeaseTotals;
 use crate::script::{SHARES, Script};
 use crate::{
     FAILURES, Fallback, KeySpace, LeaseError, LeaseOptions, LeasedLimiter, RedisLimiter,
@@ -94,6 +96,8 @@ struct Shared {
     servers: Mutex<Servers>,
     /// Those with leases, which have something to give back in the end.
     leased: Mutex<Vec<Weak<LeasedLimiter<Server>>>>,
+    /// Counts of the limiters with leases of each policy, by its name: those of other terms go on.
+    totals: Mutex<HashMap<String, Arc<LeaseTotals>>>,
 }
 
 impl RedisConnector {
@@ -236,7 +240,12 @@ impl RedisConnector {
             .expiry(lease.expiry)
             .max_keys(lease.max_keys);
         let options = options.build().map_err(|error| ConnectError(error.to_string()))?;
-        let leased = match LeasedLimiter::new(limiter.clone(), options) {
+        let totals = {
+            let mut all = lock(&self.shared.totals);
+            all.retain(|_, totals| Arc::strong_count(totals) > 1);
+            Arc::clone(all.entry(policy.name.clone()).or_default())
+        };
+        let leased = match LeasedLimiter::counting_in(limiter.clone(), options, totals) {
             Ok(leased) => Arc::new(leased),
             // The leases are for all limiters of a policy, of which this one can have none.
             Err(LeaseError::Cut { .. } | LeaseError::TooSmall { .. }) if policy.redis.is_none() => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `limiter` | the limiter: what its callers in tasks and on threads share |
 //! | `tasks`, `threads` | its verbs |
+//! | `counts` | its counts, which go on in the one that takes its place |
 //! | `options` | settings, and how a limit is divided |
 //! | `keys` | the keys that have a lease, and which ones get one |
 //! | `key` | one of them: a word to spend from, and a lock for those who find too few permits there |
@@ -41,6 +42,7 @@
 //! span in which `F` more were charged: the bound is `burst + F` for spans over the failure.
 
 mod atomics;
+mod counts;
 mod denial;
 mod key;
 mod keys;
@@ -54,7 +56,10 @@ mod terms;
 mod threads;
 mod word;
 
-pub use self::limiter::{LeaseCounts, LeasedLimiter};
+pub use self::counts::LeaseCounts;
+#[cfg(feature = "policy")]
+pub(crate) use self::counts::LeaseTotals;
+pub use self::limiter::LeasedLimiter;
 pub use self::options::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};
 
 /// The parts that a simulation uses, in which it takes the place of tasks and connections.

@@ -23,7 +23,7 @@ pub struct ServerStatistics {
     pub opened: u64,
 }
 
-/// Leases that a process holds of one limiter, since it was put in force.
+/// Leases that a process holds of one limiter, and its counts, which go on when its terms change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeaseStatistics {
     /// Keys that have a lease now.

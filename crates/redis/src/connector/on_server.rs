@@ -92,8 +92,8 @@ impl RemoteLimits for OnServer {
             .reduce(|one, other| LeaseStatistics {
                 keys: one.keys + other.keys,
                 permits: one.permits.saturating_add(other.permits),
-                requests: one.requests + other.requests,
-                given_back: one.given_back + other.given_back,
+                // Those of all limiters of a policy.
+                ..one
             })
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use sluicegate::clock::DefaultClock;
 use sluicegate::{Clock, Denied, Grant};
 
+use super::counts::{LeaseCounts, LeaseTotals};
 use super::key::ask::Ask;
 use super::key::flight::{Flight, Told};
 use super::key::{Entered, LeasedKey, Tried};
@@ -97,25 +98,10 @@ pub(super) struct Shared<R> {
     pub(super) terms: LeaseTerms,
     clock: DefaultClock,
     options: LeaseOptions,
-    pub(super) requests: AtomicU64,
-    pub(super) given_back: AtomicU64,
+    totals: Arc<LeaseTotals>,
     /// Numbers requests to give back, under names that no other limiter uses.
     random: RandomState,
     give_backs: AtomicU64,
-}
-
-/// Numbers of a [`LeasedLimiter`], since it was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LeaseCounts {
-    /// Keys that have a lease now.
-    pub keys: usize,
-    /// Permits that are left in their leases.
-    pub permits: u64,
-    /// Requests for leases.
-    pub requests: u64,
-    /// Permits that were given back.
-    pub given_back: u64,
 }
 
 impl<R> Clone for LeasedLimiter<R> {
@@ -192,6 +178,15 @@ impl<R> LeasedLimiter<R> {
         limiter: RedisLimiter<R>,
         options: LeaseOptions,
     ) -> Result<LeasedLimiter<R>, LeaseError> {
+        LeasedLimiter::counting_in(limiter, options, Arc::default())
+    }
+
+    /// Does the same, and counts in `totals`.
+    pub(crate) fn counting_in(
+        limiter: RedisLimiter<R>,
+        options: LeaseOptions,
+        totals: Arc<LeaseTotals>,
+    ) -> Result<LeasedLimiter<R>, LeaseError> {
         let terms = LeaseTerms::new(limiter.limit(), &options)?;
         let shared = Shared {
             limiter: limiter.with_limit(terms.limit.clone()),
@@ -199,8 +194,7 @@ impl<R> LeasedLimiter<R> {
             terms,
             clock: DefaultClock::default(),
             options,
-            requests: AtomicU64::new(0),
-            given_back: AtomicU64::new(0),
+            totals,
             random: RandomState::new(),
             give_backs: AtomicU64::new(0),
         };
@@ -240,8 +234,8 @@ impl<R> LeasedLimiter<R> {
         LeaseCounts {
             keys: self.shared.keys.len(),
             permits: self.shared.keys.held(),
-            requests: self.shared.requests.load(Relaxed),
-            given_back: self.shared.given_back.load(Relaxed),
+            requests: self.shared.totals.requests(),
+            given_back: self.shared.totals.given_back(),
         }
     }
 
@@ -328,7 +322,7 @@ impl<R> Shared<R> {
 
     /// Returns the request of a flight.
     pub(super) fn request(&self, flight: &Flight) -> Request<'_> {
-        self.requests.fetch_add(1, Relaxed);
+        self.totals.asked();
         self.limiter.keyed().lease(flight.name(), flight.least(), flight.permits())
     }
 
@@ -386,7 +380,7 @@ impl<R> Shared<R> {
     /// Notes the answer to a request to give back.
     pub(super) fn was_given_back(&self, answer: Result<Vec<i64>, StoreError>) {
         let given = answer.ok().and_then(|reply| u64::try_from(*reply.first()?).ok());
-        self.given_back.fetch_add(given.unwrap_or(0), Relaxed);
+        self.totals.gave_back(given.unwrap_or(0));
     }
 }
 

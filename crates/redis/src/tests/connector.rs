@@ -168,3 +168,24 @@ async fn a_registry_that_reloads_a_policy_gives_the_leases_of_the_old_one_back()
     assert!(given_back.is_ok(), "the lease is never given back");
     assert_eq!(charged(&server).await, granted);
 }
+
+#[tokio::test]
+async fn counts_of_leases_go_on_when_their_terms_change_with_what_the_old_ones_give_back() {
+    let server = Server::start();
+    let connector = RedisConnector::new(Handle::current());
+    let registry = leasing(&server, &connector, LEASE);
+    use_a_lease(&registry).await;
+    let leases = || registry.statistics().pop().unwrap().leases.unwrap();
+    let before = leases();
+    assert!(before.requests > 0 && before.given_back == 0, "{before:?}");
+    let others = LEASE.replace("share = 50", "share = 40");
+    registry.reload(policies_with_a_lease(&server, &others)).unwrap();
+    assert!(leases().requests >= before.requests, "{:?}", leases());
+    for _ in 0..6_000 {
+        if leases().given_back > 0 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("nothing that is given back is counted: {:?}", leases());
+}
