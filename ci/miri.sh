@@ -93,7 +93,9 @@ export flags
     schedules "$unit_seeds" $engine key_table::answers::each_key key_table::answers::a_receipt
     schedules "$unit_seeds" $engine buckets:: shapes:: live_terms:: counted:: \
         --skip extremes --skip again_and_again --skip tolerance
-    schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks shares::threads shares::places priorities::
+    # Ceilings take ten thousand calls to reach.
+    schedules "$unit_seeds" $engine penalty::races penalty::story penalty::clocks shares::threads shares::places priorities:: \
+        --skip ceiling
     schedules "$unit_seeds" $flow concurrency::threads concurrency::adaptive concurrency::parts \
         storm_of_threads_and_tasks threads_and_tasks_stand owned_guard no_permits_are_always permits_come_back \
         permits_that_were_granted permits_granted_to granted_permits

@@ -74,7 +74,7 @@ fn tenants_that_ask_again_keep_their_places_and_others_find_the_rest() {
     }
 }
 
-const NAMES: u64 = if cfg!(miri) { 1_200 } else { 20_000 };
+const NAMES: u64 = 20_000;
 
 /// Ten places; a ceiling that takes years to be full again.
 fn with_ceiling(clock: &ManualClock) -> Shares<u64, &ManualClock> {
