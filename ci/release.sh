@@ -58,9 +58,10 @@ minimal() {
 # A package of each crate, built as its users will.
 packages() {
     local package file size
-    cargo package -q --locked --manifest-path "$clone/Cargo.toml" --target-dir "$target" "${published[@]/#/--package=}"
+    # In a new folder: of one that it knows, cargo would build what this version was the last time.
+    cargo package -q --locked --manifest-path "$clone/Cargo.toml" --target-dir "$work" "${published[@]/#/--package=}"
     for package in "${published[@]}"; do
-        file=$target/package/$package-$version.crate
+        file=$work/package/$package-$version.crate
         for needed in README.md LICENSE-MIT LICENSE-APACHE; do
             [ "$(tar xOf "$file" "$package-$version/$needed" | wc -c)" -gt 100 ] || die "$package has no $needed"
         done
