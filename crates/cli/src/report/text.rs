@@ -4,6 +4,7 @@
 mod common;
 mod levels;
 mod penalties;
+mod section;
 mod steady;
 mod stores;
 mod timelines;
@@ -11,11 +12,10 @@ mod waits;
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table, presets};
+use comfy_table::{Cell, Color, Row, Table};
 use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -23,6 +23,8 @@ use sluicegate_policy::time_in_words;
 use sluicegate_replay::log::printable;
 use sluicegate_replay::replay::{self, Replay};
 
+use self::section::{Section, name_cell};
+pub(super) use self::section::{align_right, header, section, write_table};
 use self::timelines::write_timelines;
 pub(super) use self::waits::shown;
 use super::fold::columns;
@@ -140,7 +142,7 @@ impl Summary {
         let more = verdicts.len().saturating_sub(MOST_VERDICTS);
         let mut table = Table::new();
         for (name, verdict) in verdicts.into_iter().take(MOST_VERDICTS) {
-            table.add_row([Cell::new(name).add_attribute(Attribute::Bold), Cell::new(verdict)]);
+            table.add_row([name_cell(&name, 0), Cell::new(verdict)]);
         }
         if !table.is_empty() {
             writeln!(out, "{DIM}verdict{DIM:#}")?;
@@ -301,47 +303,6 @@ pub(super) fn width() -> u16 {
     columns().map_or(MAX_WIDTH, |columns| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
-/// A table under its title.
-struct Section {
-    title: &'static str,
-    note: &'static str,
-    table: Table,
-    /// The columns of numbers.
-    numbers: Range<usize>,
-}
-
-impl Section {
-    /// Starts a table without rows.
-    fn new<'n>(
-        title: &'static str,
-        note: &'static str,
-        names: impl IntoIterator<Item = &'n str>,
-        numbers: Range<usize>,
-    ) -> Section {
-        let mut table = Table::new();
-        let names: Vec<Cell> = names.into_iter().map(header).collect();
-        if !names.is_empty() {
-            table.set_header(names);
-        }
-        Section { title, note, table, numbers }
-    }
-
-    /// Writes the table, unless it has no row.
-    fn write(mut self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        if self.table.is_empty() {
-            return Ok(());
-        }
-        align_right(&mut self.table, self.numbers);
-        section(out, self.title, self.note)?;
-        write_table(out, self.table, width)
-    }
-}
-
-/// Returns the cell of a name, which stands in the first of its rows.
-fn name_cell(name: &str, place: usize) -> Cell {
-    Cell::new(if place == 0 { name } else { "" }).add_attribute(Attribute::Bold)
-}
-
 /// Returns the names of the columns of the times at which keys were seen.
 fn seen_names(stamps: Option<Stamps>) -> impl Iterator<Item = &'static str> {
     stamps.into_iter().flat_map(|_| ["first seen", "last seen"])
@@ -377,33 +338,4 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     let whole = u128::from(whole.max(1));
     let tenths = (u128::from(part) * 1000 + whole / 2) / whole;
     format!("{}.{}", tenths / 10, tenths % 10)
-}
-
-pub(super) fn header(name: &str) -> Cell {
-    Cell::new(name).add_attribute(Attribute::Dim)
-}
-
-pub(super) fn align_right(table: &mut Table, columns: Range<usize>) {
-    for column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
-pub(super) fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
-    writeln!(out, "\n{BOLD}{title}{BOLD:#}{DIM}{note}{DIM:#}")
-}
-
-pub(super) fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width.saturating_sub(1))
-        .set_truncation_indicator("…")
-        .enforce_styling();
-    for line in table.lines() {
-        writeln!(out, " {}", line.trim_end())?;
-    }
-    Ok(())
 }
