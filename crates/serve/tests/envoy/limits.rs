@@ -16,7 +16,7 @@ use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit
 use tonic::{Code as Grpc, Request};
 
 use super::served::{Served, descriptor, request};
-use crate::service::silent_server::{STORE, SilentServer};
+use crate::service::silent_server::{STORE, SilentServer, TWO};
 
 const YAML: &str = "
 domain: d
@@ -123,20 +123,13 @@ async fn a_caller_that_goes_away_half_way_gives_back_all_hits_of_its_request() {
 
 #[tokio::test]
 async fn the_servers_of_several_descriptors_are_asked_side_by_side() {
-    let window = |name: &str| {
-        format!(
-            "[limiters.{name}]\npolicy = \"fixed_window\"\nkey = \"all\"\nlimit = 5\n\
-             interval = \"1 day\"\n{STORE}\n"
-        )
-    };
     let yaml = "domain: d\ndescriptors:\n  - key: one\n    rate_limit: { limiter: one }\n  \
                 - key: other\n    rate_limit: { limiter: other }\n";
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.yaml"), yaml).unwrap();
     // Hits that may be used already are taken without a look.
     for (silent, hits_addend) in [(RemoteVerb::Peek, 0), (RemoteVerb::Take, 2)] {
-        let policies = [window("one"), window("other")].concat();
-        let limiters = Limiters::new(SilentServer::in_pairs(silent).registry(&policies));
+        let limiters = Limiters::new(SilentServer::in_pairs(silent).registry(TWO));
         let clock = Arc::new(ManualClock::new());
         let limits = EnvoyLimits::with_clock(folder.path(), Some(limiters), 100, clock).unwrap();
         let descriptors = ["one", "other"].map(|key| descriptor(&[(key, "v")])).into();

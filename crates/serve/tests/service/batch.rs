@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::running::{POLICY, Running, service_of};
-use super::silent_server::{STORE, SilentServer};
+use super::silent_server::{STORE, SilentServer, TWO};
 use sluicegate_policy::RemoteVerb;
 use sluicegate_serve::{Bounds, Limiters, Service, api};
 
@@ -130,15 +130,8 @@ async fn a_caller_that_goes_away_half_way_gives_back_all_that_it_has_taken() {
 
 #[tokio::test]
 async fn servers_are_asked_side_by_side() {
-    let window = |name: &str| {
-        format!(
-            "[limiters.{name}]\npolicy = \"fixed_window\"\nkey = \"all\"\nlimit = 5\n\
-             interval = \"1 day\"\n{STORE}\n"
-        )
-    };
-    let policies = [window("one"), window("other")].concat();
     for (silent, all_or_none) in [(RemoteVerb::Take, false), (RemoteVerb::Peek, true)] {
-        let registry = SilentServer::in_pairs(silent).registry(&policies);
+        let registry = SilentServer::in_pairs(silent).registry(TWO);
         let routes = api::routes(Service::new(Limiters::new(registry)));
         // More than are on their way at once.
         let checks = vec![["one", "other"].map(|name| json!({ "limiter": name })); 50].concat();

@@ -14,6 +14,23 @@ use tokio::sync::{Barrier, Notify};
 /// Fields of a policy whose limiter is there.
 pub(crate) const STORE: &str = r#"store = { redis = "redis://silent/" }"#;
 
+/// Two limiters there.
+pub(crate) const TWO: &str = r#"
+[limiters.one]
+policy = "fixed_window"
+key = "all"
+limit = 5
+interval = "1 day"
+store = { redis = "redis://silent/" }
+
+[limiters.other]
+policy = "fixed_window"
+key = "all"
+limit = 5
+interval = "1 day"
+store = { redis = "redis://silent/" }
+"#;
+
 /// By default it answers those who look, and never those who take; it notes when one has asked to.
 #[derive(Clone, Default)]
 pub(crate) struct SilentServer {

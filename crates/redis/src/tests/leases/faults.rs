@@ -24,16 +24,22 @@ fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
     }
 }
 
-#[tokio::test]
-async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers() {
-    let mut server = Server::start();
-    let limiter: Leased = leased(&server, thousand(), hot(2));
+/// A limiter that has granted 20 of 750 permits, and those that are left in its lease.
+async fn used(server: &Server) -> (Leased, u64) {
+    let limiter: Leased = leased(server, thousand(), hot(2));
     for _ in 0..20 {
         limiter.try_acquire("ada", 1).await.unwrap();
     }
     settled(&limiter, "ada").await;
     let held = limiter.held("ada").unwrap();
     assert!(held > 0);
+    (limiter, held)
+}
+
+#[tokio::test]
+async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers() {
+    let mut server = Server::start();
+    let (limiter, held) = used(&server).await;
     server.kill();
     for _ in 0..held {
         limiter.try_acquire("ada", 1).await.unwrap();
@@ -56,13 +62,7 @@ async fn while_the_server_is_away_leases_are_spent_and_then_the_fallback_answers
 #[tokio::test]
 async fn a_lease_that_ends_while_the_server_takes_nothing_back_is_lost() {
     let server = Server::start();
-    let limiter: Leased = leased(&server, thousand(), hot(2));
-    for _ in 0..20 {
-        limiter.try_acquire("ada", 1).await.unwrap();
-    }
-    settled(&limiter, "ada").await;
-    let held = limiter.held("ada").unwrap();
-    assert!(held > 0);
+    let (limiter, held) = used(&server).await;
     let mut other = server.connection();
     redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut other).unwrap();
     limiter.shutdown().await;
